@@ -1,0 +1,121 @@
+/** The contents of Sluice's own files of a checkpoint (`_sluice/`, spec 30). 64-bit numbers are JSON integers on disk. */
+import type { DataFile } from '../core/data-file.ts';
+import type { OffsetRange } from '../core/offset-range.ts';
+
+/** One target table of a batch. */
+export interface PlannedTable {
+  /** `namespace.name`. */
+  table: string;
+  uuid: string;
+  /** The branch that is written, `main`. */
+  ref: string;
+  role: 'data' | 'quarantine';
+}
+
+/** The incarnation of a topic: a recreated topic has the same name and another id. */
+export interface TopicIncarnation {
+  topic: string;
+  /** The topic id as Kafka's tools print it (base64url of 16 bytes); null from a broker that has none. */
+  topicId: string | null;
+}
+
+/** `plan/N.json`: written before `offsets/N`; may be replaced until `offsets/N` exists. */
+export interface BatchPlan {
+  batchId: number;
+  /** Also the `ingested_at` of every row of the batch, so that a re-run gives the same rows. */
+  batchTimestampMs: number;
+  clusterId: string | null;
+  topics: TopicIncarnation[];
+  /** What the batch reads: exactly these ranges, whenever it is run. Empty ranges are listed too. */
+  ranges: OffsetRange[];
+  /** Leader epoch of the last record batch read before `from`, per range, where known. */
+  leaderEpochs: { topic: string; partition: number; epoch: number }[];
+  tables: PlannedTable[];
+  /** The part of the configuration that decides where rows go, as text, and its SHA-256. */
+  config: { hash: string; text: string };
+  /** Ranges that were given up before this batch, by rule or by a person. */
+  lost: LostRange[];
+}
+
+export interface LostRange extends OffsetRange {
+  topicId: string | null;
+  reason: string;
+  /** `failOnDataLoss=false`, or who asked for a reset. */
+  acceptedBy: string;
+}
+
+/** Where the offsets [from, until) of one partition went. rows + quarantined + dropped + control + aborted + holes = until - from. */
+export interface RangeFunnel extends OffsetRange {
+  rows: number;
+  quarantined: number;
+  /** Tombstones and filtered records that a rule dropped. */
+  dropped: number;
+  control: number;
+  aborted: number;
+  holes: number;
+  /** Bytes of record batches as they came from the broker. */
+  bytes: number;
+  /** Leader epoch of the last record batch of the range, -1 where unknown. */
+  leaderEpoch: number;
+  /** The offsets of the range that have no row and no quarantined record, as [from, until) stretches, cut after 1,000 of them. */
+  gaps: { from: bigint; until: bigint }[];
+  gapsCut: boolean;
+}
+
+export interface PreparedTable extends PlannedTable {
+  /** One uuid per batch and table: finds our commit again. */
+  commitId: string;
+  /** Chosen before the first attempt; kept in the marker. */
+  snapshotId: bigint;
+  rows: number;
+  files: DataFile[];
+}
+
+/** `prepared/N.json`: written when all files of the batch are durable, before the first table commit. */
+export interface PreparedBatch {
+  batchId: number;
+  writerId: string;
+  /** In commit order: quarantine tables first. Tables without files are left out. */
+  tables: PreparedTable[];
+  funnel: RangeFunnel[];
+}
+
+export interface DoneTable extends PlannedTable {
+  /** Null where the batch brought nothing for the table. */
+  commitId: string | null;
+  snapshotId: bigint | null;
+  sequenceNumber: bigint | null;
+  rows: number;
+}
+
+/** `done/N.json`: written before `commits/N`. */
+export interface DoneBatch {
+  batchId: number;
+  clusterId: string | null;
+  topics: TopicIncarnation[];
+  tables: DoneTable[];
+  funnel: RangeFunnel[];
+  lost: LostRange[];
+  /** Set by `checkpoint reset`: why, and who asked. */
+  reset?: { reason: string; by: string; at: string };
+}
+
+/** One line of the permanent ledger: what was read of one incarnation of a partition, batches merged. */
+export interface LedgerEntry {
+  topic: string;
+  topicId: string | null;
+  partition: number;
+  from: bigint;
+  until: bigint;
+  firstBatch: number;
+  lastBatch: number;
+  rows: number;
+  quarantined: number;
+  dropped: number;
+  control: number;
+  aborted: number;
+  holes: number;
+  gaps: { from: bigint; until: bigint }[];
+  gapsCut: boolean;
+  lost: { from: bigint; until: bigint; reason: string }[];
+}

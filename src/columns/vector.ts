@@ -1,0 +1,49 @@
+/**
+ * Column vectors: what decoders fill and the Parquet writer reads. One vector is one column over `length` rows, kept in
+ * the layout of Parquet's PLAIN encoding, so that a page is a copy of a stretch of it. All of them are reused: `clear`
+ * keeps the buffers. Nothing here allocates per row once the buffers have grown.
+ */
+
+/** Variable-length bytes: per non-null row a 4-byte little-endian length, then the bytes. */
+export interface BytesVector {
+  readonly kind: 'bytes';
+  readonly length: number;
+  readonly nullCount: number;
+  readonly data: Uint8Array;
+  /** `starts[i]` is the position of row i in `data`, `starts[length]` the end. A null row takes no room: `starts[i] === starts[i + 1]`. */
+  readonly starts: Uint32Array;
+}
+
+/** 64-bit little-endian integers (long, timestamps): row i is words 2i (low) and 2i+1 (high), also for null rows (then of no meaning). */
+export interface Int64Vector {
+  readonly kind: 'int64';
+  readonly length: number;
+  readonly nullCount: number;
+  readonly words: Int32Array;
+  /** 1 where the row is null. Of no meaning while `nullCount` is 0. */
+  readonly nulls: Uint8Array;
+}
+
+/** 32-bit integers (int, date). */
+export interface Int32Vector {
+  readonly kind: 'int32';
+  readonly length: number;
+  readonly nullCount: number;
+  readonly values: Int32Array;
+  readonly nulls: Uint8Array;
+}
+
+/** The same value in every row, whatever the range asked for: written as a one-entry dictionary, stored once. */
+export interface ConstantVector {
+  readonly kind: 'constant';
+  /** In the JS form of its type: number for int and date, bigint for long and timestamps, string, bytes, null. */
+  readonly value: null | boolean | number | bigint | string | Uint8Array;
+}
+
+/** list<struct<key string, value binary>> rows taken from raw Kafka header blocks (varint count, then key and value each with a varint length). A null row has no headers. */
+export interface HeadersVector {
+  readonly kind: 'headers';
+  readonly raw: BytesVector;
+}
+
+export type ColumnVector = BytesVector | Int64Vector | Int32Vector | ConstantVector | HeadersVector;

@@ -1,0 +1,66 @@
+/** The pipeline as the engine sees it: every default filled in, every unit resolved. Made by `loadPipeline`. */
+import type { Trigger } from '../core/trigger.ts';
+import type { ParquetCodec } from '../parquet/options.ts';
+
+export interface PipelineConfig {
+  name: string;
+  engine: 'local';
+  memoryBytes: number;
+  /** A full location; relative paths are resolved against the working directory. */
+  checkpointLocation: string;
+  catalog: CatalogConfig;
+  trigger: Trigger;
+  source: SourceConfig;
+  tables: TableRule[];
+  quarantine: { maxRatio: number; window: number };
+  shutdownTimeoutMs: number;
+  retention: { minBatchesToRetain: number };
+  progress: { keep: number };
+}
+
+export interface CatalogConfig {
+  type: 'sqlite';
+  /** `catalog_name` in the SQL catalog's tables. */
+  name: string;
+  uri: string;
+  warehouse: string;
+}
+
+export interface SourceConfig {
+  bootstrapServers: string;
+  /** The other `kafka.*` options without the prefix, e.g. `security.protocol`. */
+  kafka: Record<string, string>;
+  isolationLevel: 'read_committed' | 'read_uncommitted';
+  selection: { kind: 'subscribe'; topics: string[] } | { kind: 'assign'; partitions: Map<string, number[]> };
+  /** Per-partition values may be -2 (earliest) and -1 (latest). */
+  startingOffsets: { kind: 'earliest' } | { kind: 'latest' } | { kind: 'map'; offsets: Map<string, Map<number, bigint>> };
+  maxOffsetsPerTrigger: bigint | null;
+  minPartitions: number | null;
+  failOnDataLoss: boolean;
+  includeHeaders: boolean;
+  workers: number;
+  fetchOffsetNumRetries: number;
+  fetchOffsetRetryIntervalMs: number;
+  pollTimeoutMs: number;
+  requestDeadlineMs: number;
+}
+
+export interface TableRule {
+  /** A topic, or a pattern with `*` and `?`. The first rule that matches wins. */
+  match: string;
+  layout: 'bronze';
+  /** May hold `${topic}`. */
+  table: string;
+  /** For example `dt`, `hour`, `hours(kafka_timestamp)`, `bucket(16, key)`. */
+  partitionBy: string[];
+  timeZone: string;
+  valueType: 'string' | 'binary';
+  keyType: 'binary' | 'string';
+  tombstones: 'keep' | 'drop';
+  formatVersion: 2 | 3;
+  codec: ParquetCodec;
+  codecLevel: number;
+  targetFileSizeBytes: number;
+  /** Table properties given at creation. */
+  properties: Record<string, string>;
+}

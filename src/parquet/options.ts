@@ -1,0 +1,27 @@
+export type ParquetCodec = 'zstd' | 'snappy' | 'gzip' | 'lz4' | 'none';
+
+export interface ParquetWriterOptions {
+  codec: ParquetCodec;
+  /** zstd 1..22, gzip 1..9; of no meaning for the others. */
+  level: number;
+  /** Uncompressed bytes of a column after which its page ends. */
+  pageBytes: number;
+  /** Rows after which a page ends, whatever its bytes (keeps the page index useful for narrow columns). */
+  pageRows: number;
+  /** Bytes held for a row group (compressed pages and open pages) after which it ends. */
+  rowGroupBytes: number;
+  /** Leaf columns, counted from the first, that get metrics (Iceberg's default: the first 100). */
+  metricsColumns: number;
+  /** Field ids that get a bloom filter. */
+  bloomFilterFieldIds: readonly number[];
+}
+
+export const DEFAULT_PARQUET_OPTIONS: ParquetWriterOptions = {
+  codec: 'zstd',
+  level: 1,
+  pageBytes: 1024 * 1024,
+  pageRows: 20_000,
+  rowGroupBytes: 32 * 1024 * 1024,
+  metricsColumns: 100,
+  bloomFilterFieldIds: [],
+};
