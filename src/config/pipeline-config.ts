@@ -1,6 +1,6 @@
 /** The pipeline as the engine sees it: every default filled in, every unit resolved. Made by `loadPipeline`. */
+import type { ParquetCodec } from '../core/parquet-codec.ts';
 import type { Trigger } from '../core/trigger.ts';
-import type { ParquetCodec } from '../parquet/options.ts';
 
 export interface PipelineConfig {
   name: string;

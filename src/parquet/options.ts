@@ -1,4 +1,4 @@
-export type ParquetCodec = 'zstd' | 'snappy' | 'gzip' | 'lz4' | 'none';
+import type { ParquetCodec } from '../core/parquet-codec.ts';
 
 export interface ParquetWriterOptions {
   codec: ParquetCodec;
