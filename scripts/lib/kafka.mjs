@@ -1,0 +1,277 @@
+/**
+ * A real Kafka broker on loopback: the Java one where Java 17 and Maven are there, else the container image where a Docker engine
+ * runs. One broker in KRaft combined mode; several can run side by side, each with its own ports and data directory.
+ * Runs on any Node.js from 18 on and imports nothing that must be installed.
+ */
+import { randomBytes } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cached, sha256OfFile } from './cache.mjs';
+import { dockerEngine, launchContainer } from './kafka-docker.mjs';
+import { launchJava } from './kafka-java.mjs';
+import { freePort, isFree, probe } from './net.mjs';
+import { atExit, pause, run, SetupError, which } from './process.mjs';
+
+export const KAFKA_VERSION = '4.3.1';
+const PINS = fileURLToPath(new URL('../../services/kafka/', import.meta.url));
+
+/**
+ * How a broker can be run on this machine; fetches the jars when they are not in the cache yet.
+ * @param {{ log?: (line: string) => void }} options
+ * @returns {Promise<import('./kafka.d.mts').KafkaRuntime>}
+ * @throws {SetupError} when there is neither Java with Maven nor Docker
+ */
+export async function kafkaRuntime({ log = toStderr } = {}) {
+  const java = await findJava();
+  if (java !== undefined) {
+    const jars = await kafkaJars(log);
+    if (jars !== undefined) return { kind: 'java', java, jars };
+  }
+  if (await dockerEngine()) return { kind: 'docker', image: `apache/kafka:${KAFKA_VERSION}` };
+  const missing = java === undefined ? 'Java 17 or newer (`java`)' : 'Maven (`mvn`)';
+  throw new SetupError(
+    `Cannot start Apache Kafka: ${missing} is not installed. Install a JDK 17+ and Maven, or start a Docker engine, ` +
+      'or point KAFKA_BOOTSTRAP_SERVERS at a broker that runs already.',
+  );
+}
+
+/** The `java` program of version 17 or newer, or undefined. */
+async function findJava() {
+  const home = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : undefined;
+  for (const java of [home, which('java')]) {
+    if (java === undefined || !existsSync(java)) continue;
+    const { code, stderr } = await run(java, ['-version']);
+    const version = /version "(\d+)/.exec(stderr)?.[1];
+    if (code === 0 && Number(version) >= 17) return java;
+  }
+  return undefined;
+}
+
+/**
+ * The directory with the jars of the pinned pom, each with the pinned checksum. Undefined when they would have to be fetched and
+ * there is no Maven.
+ * @param {(line: string) => void} log
+ */
+async function kafkaJars(log) {
+  const pom = join(PINS, 'pom.xml');
+  const list = readFileSync(join(PINS, 'jars.sha256'), 'utf8');
+  class NoMaven extends Error {}
+  try {
+    return await cached('kafka', [readFileSync(pom), list], async (directory) => {
+      const mvn = which('mvn');
+      if (mvn === undefined) throw new NoMaven();
+      log(`Fetching Apache Kafka ${KAFKA_VERSION} (about 45 MB, once)`);
+      const goal = ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${directory}`];
+      const { code, stdout, stderr } = await run(mvn, goal);
+      if (code !== 0) {
+        const lines = (stdout + stderr).split('\n').filter((line) => line.includes('ERROR'));
+        throw new SetupError(
+          `Maven could not fetch Apache Kafka ${KAFKA_VERSION} (is there a network?): ${lines[0] ?? `exit code ${code}`}`,
+        );
+      }
+      checkJars(directory, list);
+    });
+  } catch (error) {
+    if (error instanceof NoMaven) return undefined;
+    throw error;
+  }
+}
+
+/** @param {string} directory  @param {string} list lines of `sha256  name`, as `sha256sum` prints them */
+function checkJars(directory, list) {
+  const expected = new Map(
+    list
+      .trim()
+      .split('\n')
+      .map((line) => /** @type {[string, string]} */ (line.split(/\s+/).reverse())),
+  );
+  for (const name of readdirSync(directory)) {
+    const found = sha256OfFile(join(directory, name));
+    if (expected.get(name) !== found) {
+      throw new SetupError(
+        `The jar ${name} has SHA-256 ${found}, but services/kafka/jars.sha256 says ${expected.get(name) ?? 'nothing of it'}.`,
+        70,
+      );
+    }
+    expected.delete(name);
+  }
+  if (expected.size > 0) throw new SetupError(`Maven did not bring ${[...expected.keys()].join(', ')}.`, 70);
+}
+
+/**
+ * Starts a broker and resolves when it answers. See kafka.d.mts for the options.
+ * @param {import('./kafka.d.mts').BrokerOptions} options
+ * @returns {Promise<import('./kafka.d.mts').Broker>}
+ * @throws {SetupError} with the end of the broker's log when it does not come up
+ */
+export async function startBroker(options = {}) {
+  const broker = new LocalBroker(await kafkaRuntime(options), options);
+  await broker.start();
+  return broker;
+}
+
+class LocalBroker {
+  #runtime;
+  #options;
+  #handle;
+  #forget = () => {};
+  #temporary;
+  #clusterId;
+
+  constructor(runtime, options) {
+    this.#runtime = runtime;
+    this.#options = options;
+    this.#temporary = options.dataDir === undefined;
+    this.dataDir =
+      options.dataDir === undefined ? mkdtempSync(join(tmpdir(), 'sluice-kafka-')) : resolve(options.dataDir);
+    mkdirSync(this.dataDir, { recursive: true });
+    this.logFile = join(this.dataDir, 'broker.log');
+    this.host = '127.0.0.1';
+    this.port = options.port ?? 0;
+  }
+
+  /** The address to connect to directly, whatever the broker advertises. */
+  get bootstrap() {
+    return `${this.host}:${this.port}`;
+  }
+
+  get clusterId() {
+    return this.#clusterId;
+  }
+
+  get running() {
+    return this.#handle?.running ?? false;
+  }
+
+  get pid() {
+    return this.#handle?.pid;
+  }
+
+  /** The last lines of the broker's log. */
+  async tail(lines = 20) {
+    return (await this.#handle?.tail(lines)) ?? '';
+  }
+
+  async start() {
+    if (this.running) return;
+    this.#clusterId = clusterIdOf(this.dataDir);
+    const portIsChosen = this.port === 0;
+    for (let attempt = 1; ; attempt++) {
+      if (portIsChosen) this.port = await freePort();
+      const failure = await this.#startOnce();
+      if (failure === undefined) return;
+      await this.kill();
+      if (portIsChosen && attempt < 3 && /Address already in use/.test(failure)) continue;
+      if (this.#temporary) rmSync(this.dataDir, { recursive: true, force: true });
+      throw new SetupError(
+        `Apache Kafka did not come up on ${this.bootstrap}. The end of ${this.logFile}:\n${failure}`,
+      );
+    }
+  }
+
+  /** Undefined when the broker answers, else the end of its log. */
+  async #startOnce() {
+    if (!(await isFree(this.port))) return `Address already in use: 127.0.0.1:${this.port}`;
+    const controllerPort = await freePort([this.port]);
+    this.#handle = await this.#launch(controllerPort);
+    if (!this.#options.detached) this.#forget = atExit(() => this.stop());
+    const deadline = Date.now() + (this.#options.startTimeoutMs ?? 60_000);
+    while (this.running && Date.now() < deadline) {
+      const answer = await probe(this.host, this.port).catch(() => undefined);
+      // A broker that has registered lists itself; another cluster's answer means that someone else has the port.
+      if (answer?.clusterId === this.#clusterId && answer.brokers.length > 0) return undefined;
+      await pause(25);
+    }
+    return this.tail();
+  }
+
+  #launch(controllerPort) {
+    const {
+      nodeId = 1,
+      advertisedHost = '127.0.0.1',
+      advertisedPort = this.port,
+      properties = {},
+    } = this.#options;
+    const values = { nodeId, port: this.port, controllerPort, advertisedHost, advertisedPort };
+    const launch = this.#runtime.kind === 'java' ? launchJava : launchContainer;
+    return launch(this.#runtime, {
+      dataDir: this.dataDir,
+      logFile: this.logFile,
+      clusterId: this.#clusterId,
+      port: this.port,
+      properties: (places) => brokerProperties({ ...values, ...places }, properties),
+      heapMb: this.#options.heapMb ?? 512,
+      javaOptions: this.#options.javaOptions ?? [],
+      detached: this.#options.detached ?? false,
+      temporary: this.#temporary,
+    });
+  }
+
+  /** Stops the broker as an operator would; its data stays for `start`, unless the data directory was a temporary one of ours. */
+  async stop() {
+    this.#forget();
+    await this.#handle?.stop();
+    if (this.#temporary) rmSync(this.dataDir, { recursive: true, force: true });
+  }
+
+  /** Stops the broker and starts it again on the same data and port. */
+  async restart() {
+    this.#forget();
+    await this.#handle?.stop();
+    await this.start();
+  }
+
+  /** Ends the broker at once, as a power cut would; `start` brings it back on the same data and port. */
+  async kill() {
+    this.#forget();
+    await this.#handle?.kill();
+  }
+}
+
+/** The id of the cluster whose data is in `dataDir`; a new one is written down for a new directory. @param {string} dataDir */
+function clusterIdOf(dataDir) {
+  const file = join(dataDir, 'cluster-id');
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim();
+  let id;
+  do id = randomBytes(16).toString('base64url');
+  while (id.startsWith('-'));
+  writeFileSync(file, `${id}\n`);
+  return id;
+}
+
+/**
+ * The template with its places filled, then the caller's properties, which win.
+ * @param {Record<string, string | number>} values
+ * @param {Record<string, string | number | boolean>} extra
+ * @returns {Map<string, string>}
+ */
+function brokerProperties(values, extra) {
+  const properties = new Map();
+  for (const line of readFileSync(join(PINS, 'server.properties'), 'utf8').split('\n')) {
+    if (line.trim() === '' || line.startsWith('#')) continue;
+    const text = line.replace(/\$\{(\w+)\}/g, (_, name) => {
+      if (values[name] === undefined)
+        throw new Error(`services/kafka/server.properties: unknown place \${${name}}`);
+      return String(values[name]);
+    });
+    const equals = text.indexOf('=');
+    properties.set(text.slice(0, equals), text.slice(equals + 1));
+  }
+  for (const [key, value] of Object.entries(extra)) properties.set(key, String(value));
+  return properties;
+}
+
+/** @param {string} line */
+function toStderr(line) {
+  process.stderr.write(`${line}\n`);
+}
