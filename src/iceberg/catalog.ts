@@ -43,6 +43,10 @@ export interface Catalog {
   /** Takes the table out of the catalog; its files stay. */
   dropTable(identifier: TableIdentifier): Promise<void>;
   /** Compare-and-set: all requirements hold and all updates are applied, or nothing is. `base` is what the caller loaded. */
-  commitTable(base: LoadedTable, requirements: TableRequirement[], updates: TableUpdate[]): Promise<LoadedTable>;
+  commitTable(
+    base: LoadedTable,
+    requirements: TableRequirement[],
+    updates: TableUpdate[],
+  ): Promise<LoadedTable>;
   close(): Promise<void>;
 }
