@@ -1,0 +1,107 @@
+import { SluiceError } from '../errors.ts';
+import type { OutputFile } from './file-io.ts';
+import { toStorageError } from './local-error.ts';
+import type { LocalFileHandle } from './local-fs.ts';
+
+/**
+ * Small writes are gathered up to this size; a write of this size or more goes down as it is. Measured: pieces of
+ * 256 KiB reach the speed of the page cache, pieces of 4 KiB a thirtieth of it.
+ */
+const GATHER_BYTES = 256 * 1024;
+
+/** What becomes of the temporary file. */
+export interface LocalOutputEnd {
+  /** The file is whole and fsynced: give it its name. */
+  publish(): Promise<void>;
+  /** Remove the temporary file; never throws. */
+  discard(): Promise<void>;
+}
+
+/** A file being written front to back under a temporary name. One call at a time. */
+export class LocalOutputFile implements OutputFile {
+  readonly path: string;
+  readonly #handle: LocalFileHandle;
+  readonly #end: LocalOutputEnd;
+  #buffer: Uint8Array | undefined;
+  #buffered = 0;
+  #position = 0;
+  #state: 'open' | 'failed' | 'closed' = 'open';
+
+  constructor(path: string, handle: LocalFileHandle, end: LocalOutputEnd) {
+    this.path = path;
+    this.#handle = handle;
+    this.#end = end;
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#expectOpen('write');
+    try {
+      if (bytes.length >= GATHER_BYTES) {
+        await this.#flush();
+        await this.#handle.write(bytes);
+      } else if (bytes.length > 0) {
+        if (this.#buffered + bytes.length > GATHER_BYTES) await this.#flush();
+        this.#buffer ??= new Uint8Array(GATHER_BYTES);
+        this.#buffer.set(bytes, this.#buffered);
+        this.#buffered += bytes.length;
+      }
+    } catch (error) {
+      // A part of the bytes may be in the file: it can only be given up.
+      this.#state = 'failed';
+      throw toStorageError(error, 'write', this.path, 'not-applied');
+    }
+    this.#position += bytes.length;
+  }
+
+  async close(): Promise<void> {
+    this.#expectOpen('close');
+    this.#state = 'failed';
+    try {
+      await this.#flush();
+      await this.#handle.sync();
+    } catch (error) {
+      await this.#giveUp();
+      throw toStorageError(error, 'write', this.path, 'not-applied');
+    }
+    await this.#handle.close().catch(() => undefined);
+    this.#state = 'closed';
+    this.#buffer = undefined;
+    await this.#end.publish();
+  }
+
+  async abort(): Promise<void> {
+    if (this.#state === 'closed') return;
+    await this.#giveUp();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#buffered === 0) return;
+    const piece = this.#buffer!.subarray(0, this.#buffered);
+    this.#buffered = 0;
+    await this.#handle.write(piece);
+  }
+
+  async #giveUp(): Promise<void> {
+    this.#state = 'closed';
+    this.#buffer = undefined;
+    this.#buffered = 0;
+    await this.#handle.close().catch(() => undefined);
+    await this.#end.discard();
+  }
+
+  #expectOpen(doing: string): void {
+    if (this.#state === 'open') return;
+    throw new SluiceError(
+      'STORAGE_ERROR',
+      `could not ${doing} ${this.path}: the file was ${this.#state === 'failed' ? 'given up after a failed write' : 'closed already'}`,
+      {
+        outcome: 'not-applied',
+        context: { path: this.path },
+      },
+    );
+  }
+}
