@@ -8,9 +8,6 @@ import { guard, run, SetupError, stopChild } from './process.mjs';
 const LOGGING = pathToFileURL(
   fileURLToPath(new URL('../../services/kafka/log4j2.xml', import.meta.url)),
 ).href;
-// Start in half the time: the broker of a test lives too shortly for the second compiler to pay.
-const QUICK = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', '-Xshare:auto'];
-
 /**
  * @param {{ java: string, jars: string }} runtime
  * @param {import('./kafka.d.mts').LaunchPlan} plan
@@ -21,20 +18,16 @@ export async function launchJava(runtime, plan) {
   const file = join(plan.dataDir, 'server.properties');
   const properties = plan.properties({ bindHost: '127.0.0.1', logDirs: logDirs.replaceAll('\\', '/') });
   writeFileSync(file, [...properties].map(([key, value]) => `${key}=${value}\n`).join(''));
-  const base = [...QUICK, `-Dlog4j2.configurationFile=${LOGGING}`, '-cp', join(runtime.jars, '*')];
+  const base = [`-Dlog4j2.configurationFile=${LOGGING}`, '-cp', join(runtime.jars, '*')];
   await format(runtime.java, base, file, plan);
 
   const heap = [`-Xmx${plan.heapMb}m`, `-Xms${Math.min(plan.heapMb, 256)}m`];
   const log = openSync(plan.logFile, 'a');
-  const child = spawn(
-    runtime.java,
-    [...heap, ...base.slice(0, -2), ...plan.javaOptions, ...base.slice(-2), 'kafka.Kafka', file],
-    {
-      // A process group of its own: Ctrl-C reaches us, and we stop the broker after those who still use it.
-      detached: true,
-      stdio: ['ignore', log, log],
-    },
-  );
+  const child = spawn(runtime.java, [...heap, ...plan.javaOptions, ...base, 'kafka.Kafka', file], {
+    // A process group of its own: Ctrl-C reaches us, and we stop the broker after those who still use it.
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
   closeSync(log);
   let failed = '';
   child.on('error', (error) => {
@@ -66,7 +59,16 @@ async function format(java, base, file, plan) {
   const formatted = join(plan.dataDir, 'formatted');
   if (existsSync(formatted)) return;
   rmSync(join(plan.dataDir, 'log'), { recursive: true, force: true });
-  const args = [...base, 'kafka.tools.StorageTool', 'format', '-t', plan.clusterId, '-c', file];
+  const args = [
+    '-XX:TieredStopAtLevel=1',
+    ...base,
+    'kafka.tools.StorageTool',
+    'format',
+    '-t',
+    plan.clusterId,
+    '-c',
+    file,
+  ];
   const { code, stdout, stderr } = await run(java, args);
   if (code !== 0)
     throw new SetupError(

@@ -15,7 +15,7 @@ export interface BrokerOptions {
   /** Broker properties that win over services/kafka/server.properties. */
   properties?: Record<string, string | number | boolean>;
   heapMb?: number;
-  /** Further options of the Java machine. */
+  /** Options of the Java machine; those for a quick start when left out. */
   javaOptions?: string[];
   /** The broker goes on when this process ends. */
   detached?: boolean;
@@ -34,6 +34,8 @@ export interface Broker {
   readonly running: boolean;
   /** Undefined while it does not run, and where it is a container. */
   readonly pid: number | undefined;
+  /** The container's name, where it is one. */
+  readonly container: string | undefined;
   /** Starts it again after `stop` or `kill`, on the same port and data. */
   start(): Promise<void>;
   /** Clean stop. A temporary data directory is removed. */

@@ -23,6 +23,8 @@ import { freePort, isFree, probe } from './net.mjs';
 import { atExit, pause, run, SetupError, which } from './process.mjs';
 
 export const KAFKA_VERSION = '4.3.1';
+// Half the time to start: the broker of a test lives too shortly for Java's second compiler to pay.
+const QUICK_START = ['-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
 const PINS = fileURLToPath(new URL('../../services/kafka/', import.meta.url));
 
 /**
@@ -157,6 +159,10 @@ class LocalBroker {
     return this.#handle?.pid;
   }
 
+  get container() {
+    return this.#handle?.container;
+  }
+
   /** The last lines of the broker's log. */
   async tail(lines = 20) {
     return (await this.#handle?.tail(lines)) ?? '';
@@ -211,7 +217,7 @@ class LocalBroker {
       port: this.port,
       properties: (places) => brokerProperties({ ...values, ...places }, properties),
       heapMb: this.#options.heapMb ?? 512,
-      javaOptions: this.#options.javaOptions ?? [],
+      javaOptions: this.#options.javaOptions ?? QUICK_START,
       detached: this.#options.detached ?? false,
       temporary: this.#temporary,
     });

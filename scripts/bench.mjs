@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+/** `npm run bench -- ARGS`: installs, brings up Kafka and runs the benchmarks of `bench/`. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { runMain, SetupError } from './lib/process.mjs';
+import { kafkaOfScript } from './lib/script-kafka.mjs';
+import { ROOT, runHere, setup } from './lib/setup.mjs';
+
+const PROGRAM = join('bench', 'run.ts');
+
+await runMain(async () => {
+  if (!existsSync(join(ROOT, PROGRAM)))
+    throw new SetupError(`${PROGRAM} is not in this version of the repository.`, 70);
+  const { node, env } = await setup();
+  // A broker that runs long enough for Java's second compiler to pay.
+  const kafka = await kafkaOfScript({ javaOptions: [], heapMb: 1024 });
+  try {
+    return await runHere(node, [PROGRAM, '--bootstrap', kafka.bootstrap, ...process.argv.slice(2)], env);
+  } finally {
+    await kafka.stop();
+  }
+});
