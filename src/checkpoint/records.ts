@@ -57,6 +57,8 @@ export interface RangeFunnel extends OffsetRange {
   bytes: number;
   /** Leader epoch of the last record batch of the range, -1 where unknown. */
   leaderEpoch: number;
+  /** The greatest Kafka timestamp of the range's records, ms since 1970; null where none has one. */
+  maxTimestampMs: number | null;
   /** The offsets of the range that have no row and no quarantined record, as [from, until) stretches, cut after 1,000 of them. */
   gaps: { from: bigint; until: bigint }[];
   gapsCut: boolean;
@@ -117,5 +119,9 @@ export interface LedgerEntry {
   holes: number;
   gaps: { from: bigint; until: bigint }[];
   gapsCut: boolean;
+  /** Ranges inside [from, until) that were given up, neighbours of one reason merged, cut after 1,000 of them. */
   lost: { from: bigint; until: bigint; reason: string }[];
+  /** How many offsets were given up in all, also those that `lost` no longer lists. rows + quarantined + dropped + control + aborted + holes + lostOffsets = until - from. */
+  lostOffsets: bigint;
+  lostCut: boolean;
 }
