@@ -1,0 +1,277 @@
+import type { Socket } from 'node:net';
+import { messageOf, SluiceError } from '../errors.ts';
+import { BROKER_ERROR } from './broker-errors.ts';
+import { type BrokerAddress, formatAddress } from './client-options.ts';
+import { brokerError, connectionError } from './errors.ts';
+import {
+  FrameAssembler,
+  type FrameSink,
+  type FrameTarget,
+  hostileLength,
+  SingleFrame,
+} from './frame-assembler.ts';
+import type { Api } from './messages/api.ts';
+import { type ApiVersionsResponse, apiVersions } from './messages/api-versions.ts';
+import { type OpenSocket, openPlainSocket } from './transport.ts';
+import { WireReader, WireWriter } from './wire.ts';
+
+/** No control message comes near this; a longer frame is not from a Kafka broker. */
+const MAX_CONTROL_FRAME_BYTES = 64 * 1024 * 1024;
+
+export interface ConnectionOptions {
+  readonly address: BrokerAddress;
+  readonly clientId: string;
+  readonly connectTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly openSocket?: OpenSocket;
+}
+
+export interface CallOptions {
+  /** Where the response goes; a frame of its own where it is left out. */
+  readonly target?: FrameTarget;
+  /** Default: the connection's. */
+  readonly timeoutMs?: number;
+  /** Each byte of the response starts the time-out anew: for responses that take long because they are large. */
+  readonly timeoutFromLastByte?: boolean;
+}
+
+interface Pending {
+  readonly correlationId: number;
+  readonly what: string;
+  readonly target: FrameTarget;
+  readonly resolve: (length: number) => void;
+  readonly reject: (error: SluiceError) => void;
+  readonly timer: NodeJS.Timeout;
+  readonly timeoutFromLastByte: boolean;
+  /** A large frame has its own bound (`target.reserve`); a control message has ours. */
+  readonly maxBytes: number;
+}
+
+/**
+ * One connection to one broker: length-prefixed frames, several requests in flight, answered in order. Any fault (reset,
+ * time-out, a frame out of order) closes it and rejects every pending request with BROKER_UNREACHABLE (retryable) or
+ * PROTOCOL_ERROR; the owner opens a new one.
+ */
+export class BrokerConnection implements FrameSink {
+  readonly address: string;
+  private readonly options: ConnectionOptions;
+  private readonly socket: Socket;
+  private readonly assembler: FrameAssembler;
+  private readonly pending: Pending[] = [];
+  private correlationId = 0;
+  private versions = new Map<number, { min: number; max: number }>();
+  private failure: SluiceError | null = null;
+
+  private constructor(options: ConnectionOptions) {
+    this.options = options;
+    this.address = formatAddress(options.address);
+    this.assembler = new FrameAssembler(this);
+    const open = options.openSocket ?? openPlainSocket;
+    this.socket = open(options.address, {
+      nextBuffer: () => this.assembler.nextBuffer(),
+      onBytes: (count, buffer) => this.onBytes(count, buffer),
+    });
+    this.socket.on('error', (e) => this.lost(describeSocketError(e), e));
+    this.socket.on('end', () => this.lost('the broker closed the connection'));
+    this.socket.on('close', () => this.lost('the connection was closed'));
+  }
+
+  /** Connects and agrees on versions. Throws BROKER_UNREACHABLE (retryable), PROTOCOL_ERROR or UNSUPPORTED. */
+  static async open(options: ConnectionOptions): Promise<BrokerConnection> {
+    const connection = new BrokerConnection(options);
+    try {
+      await connection.connected();
+      await connection.negotiate();
+      return connection;
+    } catch (e) {
+      connection.close();
+      throw e;
+    }
+  }
+
+  /** False once the connection is of no more use. */
+  get usable(): boolean {
+    return this.failure === null;
+  }
+
+  /** The version of an API that both sides know, the newest one not above `cap`. Throws UNSUPPORTED where there is none. */
+  versionOf(api: Api<never, unknown> | Api<null, unknown>, cap = api.max): number {
+    const theirs = this.versions.get(api.key);
+    const max = Math.min(cap, theirs?.max ?? -1);
+    if (theirs !== undefined && max >= Math.max(api.min, theirs.min)) return max;
+    const has = theirs === undefined ? 'does not know it' : `has versions ${theirs.min} to ${theirs.max}`;
+    throw new SluiceError(
+      'UNSUPPORTED',
+      `broker ${this.address}: ${api.name} is needed in a version from ${api.min} to ${cap}, and the broker ${has}; ` +
+        'Sluice works with Apache Kafka 0.11 and later',
+      { context: { broker: this.address, api: api.name, min: api.min, max: cap, theirs } },
+    );
+  }
+
+  /** Sends a request and reads its response. The caller looks at the error codes inside. */
+  async call<Request, Response>(
+    api: Api<Request, Response>,
+    request: Request,
+    options: CallOptions & { version?: number } = {},
+  ): Promise<Response> {
+    const version = options.version ?? this.versionOf(api as Api<never, unknown>);
+    const flexible = version >= api.flexibleFrom;
+    const correlationId = this.correlationId;
+    this.correlationId = (this.correlationId + 1) & 0x7fffffff;
+    const w = new WireWriter().reset(flexible);
+    w.int32(0).int16(api.key).int16(version).int32(correlationId);
+    w.plainString(this.options.clientId).tags();
+    api.write(w, request, version);
+    w.patchInt32(0, w.length - 4);
+
+    const what = `${api.name} v${version}`;
+    const target = options.target ?? new SingleFrame();
+    const length = await this.exchange(correlationId, what, w.view(), target, options);
+    const r = new WireReader(target.bytes, 4, length, `${what} of broker ${this.address}`);
+    r.flexible = flexible;
+    if (api !== (apiVersions as unknown)) r.tags();
+    const response = api.read(r, version);
+    if (r.remaining > 0) r.fail(`${r.remaining} bytes too many`);
+    return response;
+  }
+
+  /** The owner of a target that answered "not now" has room again. */
+  resumeReading(): void {
+    if (!this.assembler.blocked || this.failure !== null) return;
+    try {
+      if (this.assembler.resume()) this.socket.resume();
+    } catch (e) {
+      this.fail(e instanceof SluiceError ? e : new SluiceError('INTERNAL', messageOf(e), { cause: e }));
+    }
+  }
+
+  close(): void {
+    this.lost('the connection was closed by Sluice');
+  }
+
+  private exchange(
+    correlationId: number,
+    what: string,
+    bytes: Uint8Array,
+    target: FrameTarget,
+    options: CallOptions,
+  ): Promise<number> {
+    if (this.failure !== null) return Promise.reject(this.failure);
+    const timeoutMs = options.timeoutMs ?? this.options.requestTimeoutMs;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.lost(`no answer within ${timeoutMs} ms`);
+      }, timeoutMs);
+      this.pending.push({
+        correlationId,
+        what,
+        target,
+        resolve,
+        reject,
+        timer,
+        timeoutFromLastByte: options.timeoutFromLastByte ?? false,
+        maxBytes: options.target === undefined ? MAX_CONTROL_FRAME_BYTES : 0x7fffffff,
+      });
+      this.socket.write(bytes);
+    });
+  }
+
+  private connected(): Promise<void> {
+    const { connectTimeoutMs } = this.options;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.lost(`no connection within ${connectTimeoutMs} ms`);
+      }, connectTimeoutMs);
+      this.socket.once('connect', () => {
+        clearTimeout(timer);
+        resolve();
+      });
+      this.socket.once('close', () => {
+        clearTimeout(timer);
+        reject(this.failure!);
+      });
+    });
+  }
+
+  /** A broker that does not know our version of ApiVersions says so in the form of version 0 (KIP-511). */
+  private async negotiate(): Promise<void> {
+    let answer: ApiVersionsResponse;
+    const target = new SingleFrame();
+    try {
+      answer = await this.call(apiVersions, null, { version: apiVersions.max, target });
+    } catch (e) {
+      if (target.bytes.length < 6 || target.bytes.readInt16BE(4) !== BROKER_ERROR.UNSUPPORTED_VERSION)
+        throw e;
+      answer = await this.call(apiVersions, null, { version: 0 });
+    }
+    if (answer.errorCode === BROKER_ERROR.UNSUPPORTED_VERSION) {
+      answer = await this.call(apiVersions, null, { version: 0 });
+    }
+    if (answer.errorCode !== 0) throw brokerError(answer.errorCode, 'agreeing on API versions', this.address);
+    this.versions = new Map(answer.apis.map(({ key, min, max }) => [key, { min, max }]));
+  }
+
+  private onBytes(count: number, buffer: Uint8Array): boolean {
+    if (this.failure !== null) return false;
+    const head = this.pending[0];
+    if (head?.timeoutFromLastByte) head.timer.refresh();
+    try {
+      return this.assembler.onBytes(count, buffer);
+    } catch (e) {
+      this.fail(e instanceof SluiceError ? e : new SluiceError('INTERNAL', messageOf(e), { cause: e }));
+      return false;
+    }
+  }
+
+  targetOf(length: number, head: Uint8Array): FrameTarget {
+    const waiting = this.pending[0];
+    const limit = waiting?.maxBytes ?? MAX_CONTROL_FRAME_BYTES;
+    if (length < 4 || length > limit) throw hostileLength(length, limit, head);
+    if (waiting === undefined) {
+      throw new SluiceError(
+        'PROTOCOL_ERROR',
+        `broker ${this.address} sent a frame of ${length} bytes that nobody asked for`,
+      );
+    }
+    return waiting.target;
+  }
+
+  onFrame(target: FrameTarget, length: number): void {
+    const head = this.pending.shift()!;
+    clearTimeout(head.timer);
+    const correlationId = target.bytes.readInt32BE(0);
+    if (correlationId !== head.correlationId) {
+      const error = new SluiceError(
+        'PROTOCOL_ERROR',
+        `broker ${this.address}: the answer to ${head.what} bears correlation id ${correlationId}, ${head.correlationId} was expected`,
+        { context: { broker: this.address, expected: head.correlationId, found: correlationId } },
+      );
+      head.reject(error);
+      throw error;
+    }
+    head.resolve(length);
+  }
+
+  private lost(reason: string, cause?: unknown): void {
+    const waiting = this.pending[0];
+    const during = waiting === undefined ? '' : ` while ${waiting.what} was awaited`;
+    this.fail(connectionError(this.address, reason + during, cause));
+  }
+
+  private fail(error: SluiceError): void {
+    if (this.failure !== null) return;
+    this.failure = error;
+    for (const pending of this.pending.splice(0)) {
+      clearTimeout(pending.timer);
+      pending.reject(error);
+    }
+    this.socket.destroy();
+  }
+}
+
+/** The words of a socket error; for a name with several addresses, those of each. */
+function describeSocketError(e: Error): string {
+  const inner = (e as AggregateError).errors;
+  if (Array.isArray(inner) && inner.length > 0) return inner.map((one) => messageOf(one)).join('; ');
+  return e.message === '' ? ((e as NodeJS.ErrnoException).code ?? e.name) : e.message;
+}

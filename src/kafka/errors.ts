@@ -1,0 +1,131 @@
+import type { OffsetRange } from '../core/offset-range.ts';
+import { type ErrorCode, messageOf, SluiceError } from '../errors.ts';
+import { brokerErrorKind, brokerErrorName } from './broker-errors.ts';
+
+/**
+ * A broker's error code as our error: KAFKA_AUTH for credentials and rights, BROKER_ERROR else; `retryable` as the code
+ * is. `context.kafkaError` holds the code, so that callers branch on it and never on the text.
+ */
+export function brokerError(
+  code: number,
+  doing: string,
+  broker: string,
+  context: Record<string, unknown> = {},
+): SluiceError {
+  const kind = brokerErrorKind(code);
+  const ours: ErrorCode = kind === 'auth' ? 'KAFKA_AUTH' : 'BROKER_ERROR';
+  return new SluiceError(ours, `${doing}: broker ${broker} answered ${brokerErrorName(code)}`, {
+    retryable: kind === 'retry' || kind === 'leader',
+    context: { ...context, broker, kafkaError: code },
+  });
+}
+
+/** The broker's error code behind an error; undefined where it did not come from a broker's answer. */
+export function kafkaErrorOf(error: unknown): number | undefined {
+  const code = error instanceof SluiceError ? error.context.kafkaError : undefined;
+  return typeof code === 'number' ? code : undefined;
+}
+
+/** A connection that could not be made, or broke; the request on it may or may not have been applied. */
+export function connectionError(address: string, reason: string, cause?: unknown): SluiceError {
+  return new SluiceError('BROKER_UNREACHABLE', `broker ${address}: ${reason}`, {
+    retryable: true,
+    outcome: 'unknown',
+    context: { broker: address },
+    cause,
+  });
+}
+
+/** What was still being tried when the deadline passed. Keeps the kind of the last error. */
+export function deadlineError(doing: string, elapsedMs: number, tries: number, last: unknown): SluiceError {
+  const code: ErrorCode =
+    last instanceof SluiceError && last.code !== 'BROKER_UNREACHABLE' ? last.code : 'BROKER_UNREACHABLE';
+  const context = last instanceof SluiceError ? last.context : {};
+  return new SluiceError(
+    code,
+    `gave up ${doing} after ${(elapsedMs / 1000).toFixed(1)} s and ${tries} tries (kafka.request.deadline); ` +
+      `the last error was: ${messageOf(last)}`,
+    { retryable: true, context: { ...context, doing, elapsedMs, tries }, cause: last },
+  );
+}
+
+/** Records of [position, logStart) are gone: retention, or a person, deleted them before they were read (case C12). */
+export function retentionLoss(
+  range: OffsetRange,
+  position: bigint,
+  logStart: bigint,
+  highWatermark: bigint,
+  oldestTimestampMs: bigint | null,
+): SluiceError {
+  const { topic, partition } = range;
+  const lostUntil = logStart;
+  const age =
+    oldestTimestampMs === null
+      ? ''
+      : `, whose oldest record is of ${new Date(Number(oldestTimestampMs)).toISOString()}`;
+  return new SluiceError(
+    'DATA_LOSS',
+    `${topic}-${partition}: offsets [${position}, ${lostUntil}) (${lostUntil - position} offsets) were deleted before they ` +
+      `were read; the log is now [${logStart}, ${highWatermark})${age}. Nothing was skipped. ` +
+      `\`sluice checkpoint reset --topic ${topic} --to earliest\` shows how to go on`,
+    {
+      context: {
+        topic,
+        partition,
+        from: position,
+        until: lostUntil,
+        count: lostUntil - position,
+        logStart,
+        highWatermark,
+        oldestTimestampMs,
+      },
+    },
+  );
+}
+
+/** The log ends before the offset that we must read, though it once was longer. */
+export function shrunkLog(
+  range: OffsetRange,
+  position: bigint,
+  logStart: bigint,
+  highWatermark: bigint,
+): SluiceError {
+  const { topic, partition } = range;
+  const wanted =
+    highWatermark < position ? `position ${position}` : `offset ${range.until}, the end of the planned range`;
+  return new SluiceError(
+    'DATA_LOSS',
+    `${topic}-${partition}: log end ${highWatermark} < ${wanted}: was the topic recreated, or restored from an older copy? ` +
+      `The log is now [${logStart}, ${highWatermark}). \`sluice checkpoint reset --topic ${topic} --to earliest\` shows how to go on`,
+    { context: { topic, partition, from: position, until: range.until, logStart, highWatermark } },
+  );
+}
+
+/** OffsetForLeaderEpoch says that the records of the epoch we read end before our position (spec 20, KIP-320). */
+export function truncatedLog(
+  range: OffsetRange,
+  position: bigint,
+  epoch: number,
+  foundEpoch: number,
+  endOffset: bigint,
+): SluiceError {
+  const { topic, partition } = range;
+  const found =
+    foundEpoch < 0 ? 'it does not know that epoch' : `epoch ${foundEpoch} ends at offset ${endOffset}`;
+  return new SluiceError(
+    'DATA_LOSS',
+    `${topic}-${partition}: the log was truncated: records up to offset ${position} were read in leader epoch ${epoch}, ` +
+      `but the leader says that ${found}. \`sluice checkpoint reset --topic ${topic} --to earliest\` shows how to go on`,
+    { context: { topic, partition, from: position, until: range.until, epoch, foundEpoch, endOffset } },
+  );
+}
+
+/** The topic of that name is another one than before. */
+export function topicReplaced(topic: string, expected: string, found: string): SluiceError {
+  return new SluiceError(
+    'TOPIC_REPLACED',
+    `topic ${topic} was deleted and created anew: its id was ${expected}, now it is ${found}; its offsets mean other records. ` +
+      `\`sluice checkpoint reset --topic ${topic} --to earliest\` previews how to go on with the new topic`,
+    { context: { topic, expected, found } },
+  );
+}
