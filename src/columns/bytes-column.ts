@@ -19,6 +19,16 @@ export class BytesColumn implements BytesVector {
     this.starts = new Uint32Array(capacityRows + 1);
   }
 
+  private dataView: DataView | undefined;
+
+  /** A view of exactly the bytes of `data`, made anew when `data` has been replaced. */
+  get view(): DataView {
+    if (this.dataView === undefined || this.dataView.buffer !== this.data.buffer) {
+      this.dataView = new DataView(this.data.buffer, this.data.byteOffset, this.data.length);
+    }
+    return this.dataView;
+  }
+
   /** Bytes in use. */
   get end(): number {
     return this.starts[this.length];
@@ -39,11 +49,19 @@ export class BytesColumn implements BytesVector {
       this.starts = starts;
     }
     const needBytes = this.end + bytes;
-    if (needBytes > this.data.length) {
-      const data = new Uint8Array(Math.max(needBytes, this.data.length * 2));
-      data.set(this.data.subarray(0, this.end));
-      this.data = data;
-    }
+    if (needBytes > this.data.length) this.growData(this.end, needBytes);
+  }
+
+  /** Gives `data` at least `needBytes` bytes, twice what it had at least; keeps the first `usedBytes`. */
+  growData(usedBytes: number, needBytes: number): void {
+    const data = new Uint8Array(Math.max(needBytes, this.data.length * 2));
+    data.set(this.data.subarray(0, usedBytes));
+    this.data = data;
+  }
+
+  /** Gives back the memory of `data` where it has grown beyond `maxBytes`; only for an empty column. */
+  trim(maxBytes: number): void {
+    if (this.length === 0 && this.data.length > maxBytes) this.data = new Uint8Array(maxBytes);
   }
 
   appendNull(): void {
@@ -54,12 +72,17 @@ export class BytesColumn implements BytesVector {
   }
 
   appendBytes(bytes: Uint8Array): void {
-    this.reserve(1, bytes.length + 4);
-    const at = this.end;
-    writeLength(this.data, at, bytes.length);
-    this.data.set(bytes, at + 4);
+    this.appendFrom(bytes, 0, bytes.length, true);
+  }
+
+  /** Appends bytes[at, at + length); where `sealed` is false the length prefix is left zero until `seal`. */
+  appendFrom(bytes: Uint8Array, at: number, length: number, sealed: boolean): void {
+    this.reserve(1, length + 4);
+    const start = this.end;
+    writeLength(this.data, start, sealed ? length : 0);
+    this.data.set(at === 0 && length === bytes.length ? bytes : bytes.subarray(at, at + length), start + 4);
     this.length++;
-    this.starts[this.length] = at + 4 + bytes.length;
+    this.starts[this.length] = start + 4 + length;
   }
 
   isNull(row: number): boolean {
@@ -92,7 +115,8 @@ export class BytesColumn implements BytesVector {
     if (isUtf8(data.subarray(starts[from], this.end))) return [];
     const rows: number[] = [];
     for (let row = from; row < this.length; row++) {
-      if (starts[row] !== starts[row + 1] && !isUtf8(data.subarray(starts[row] + 4, starts[row + 1]))) rows.push(row);
+      if (starts[row] !== starts[row + 1] && !isUtf8(data.subarray(starts[row] + 4, starts[row + 1])))
+        rows.push(row);
     }
     return rows;
   }

@@ -19,8 +19,21 @@ export class Int32Column implements Int32Vector {
     this.nullCount = 0;
   }
 
+  /** Makes room for `rows` more rows. */
+  reserve(rows: number): void {
+    const need = this.length + rows;
+    if (need <= this.values.length) return;
+    const capacity = Math.max(need, this.values.length * 2);
+    const values = new Int32Array(capacity);
+    values.set(this.values.subarray(0, this.length));
+    const nulls = new Uint8Array(capacity);
+    nulls.set(this.nulls.subarray(0, this.length));
+    this.values = values;
+    this.nulls = nulls;
+  }
+
   append(value: number): void {
-    if (this.length === this.values.length) this.grow();
+    if (this.length === this.values.length) this.reserve(1);
     this.values[this.length++] = value;
   }
 
@@ -34,12 +47,10 @@ export class Int32Column implements Int32Vector {
     return this.nullCount > 0 && this.nulls[row] === 1;
   }
 
-  private grow(): void {
-    const values = new Int32Array(this.values.length * 2);
-    values.set(this.values);
-    const nulls = new Uint8Array(values.length);
-    nulls.set(this.nulls);
-    this.values = values;
-    this.nulls = nulls;
+  /** Appends the same value `rows` times. */
+  appendRepeated(value: number, rows: number): void {
+    this.reserve(rows);
+    this.values.fill(value, this.length, this.length + rows);
+    this.length += rows;
   }
 }

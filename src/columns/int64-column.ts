@@ -23,8 +23,7 @@ export class Int64Column implements Int64Vector {
   reserve(rows: number): void {
     const need = this.length + rows;
     if (need <= this.nulls.length) return;
-    let capacity = this.nulls.length;
-    while (capacity < need) capacity *= 2;
+    const capacity = Math.max(need, this.nulls.length * 2);
     const words = new Int32Array(capacity * 2);
     words.set(this.words.subarray(0, this.length * 2));
     const nulls = new Uint8Array(capacity);

@@ -33,10 +33,47 @@ export interface Int32Vector {
   readonly nulls: Uint8Array;
 }
 
+/** 64-bit floats. */
+export interface Float64Vector {
+  readonly kind: 'float64';
+  readonly length: number;
+  readonly nullCount: number;
+  readonly values: Float64Array;
+  readonly nulls: Uint8Array;
+}
+
+/** 32-bit floats. */
+export interface Float32Vector {
+  readonly kind: 'float32';
+  readonly length: number;
+  readonly nullCount: number;
+  readonly values: Float32Array;
+  readonly nulls: Uint8Array;
+}
+
+/** One byte per row, 0 or 1. */
+export interface BooleanVector {
+  readonly kind: 'boolean';
+  readonly length: number;
+  readonly nullCount: number;
+  readonly values: Uint8Array;
+  readonly nulls: Uint8Array;
+}
+
+/** Bytes of one width (uuid, fixed, decimals of more than 18 digits): row i is bytes [i * width, (i + 1) * width), also for null rows. */
+export interface FixedVector {
+  readonly kind: 'fixed';
+  readonly width: number;
+  readonly length: number;
+  readonly nullCount: number;
+  readonly data: Uint8Array;
+  readonly nulls: Uint8Array;
+}
+
 /** The same value in every row, whatever the range asked for: written as a one-entry dictionary, stored once. */
 export interface ConstantVector {
   readonly kind: 'constant';
-  /** In the JS form of its type: number for int and date, bigint for long and timestamps, string, bytes, null. */
+  /** In the JS form of its type: number for int, date, float and double, bigint for long, time, timestamps and unscaled decimals, string, bytes, null. */
   readonly value: null | boolean | number | bigint | string | Uint8Array;
 }
 
@@ -46,4 +83,13 @@ export interface HeadersVector {
   readonly raw: BytesVector;
 }
 
-export type ColumnVector = BytesVector | Int64Vector | Int32Vector | ConstantVector | HeadersVector;
+export type ColumnVector =
+  | BytesVector
+  | Int64Vector
+  | Int32Vector
+  | Float64Vector
+  | Float32Vector
+  | BooleanVector
+  | FixedVector
+  | ConstantVector
+  | HeadersVector;

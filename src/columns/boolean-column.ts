@@ -1,0 +1,45 @@
+import type { BooleanVector } from './vector.ts';
+
+/** A growing column of booleans, one byte each. */
+export class BooleanColumn implements BooleanVector {
+  readonly kind = 'boolean';
+  length = 0;
+  nullCount = 0;
+  values: Uint8Array;
+  nulls: Uint8Array;
+
+  constructor(capacity = 1024) {
+    this.values = new Uint8Array(capacity);
+    this.nulls = new Uint8Array(capacity);
+  }
+
+  clear(): void {
+    if (this.nullCount > 0) this.nulls.fill(0, 0, this.length);
+    this.length = 0;
+    this.nullCount = 0;
+  }
+
+  append(value: boolean): void {
+    if (this.length === this.values.length) this.grow();
+    this.values[this.length++] = value ? 1 : 0;
+  }
+
+  appendNull(): void {
+    this.append(false);
+    this.nulls[this.length - 1] = 1;
+    this.nullCount++;
+  }
+
+  isNull(row: number): boolean {
+    return this.nullCount > 0 && this.nulls[row] === 1;
+  }
+
+  private grow(): void {
+    const values = new Uint8Array(this.values.length * 2);
+    values.set(this.values);
+    const nulls = new Uint8Array(values.length);
+    nulls.set(this.nulls);
+    this.values = values;
+    this.nulls = nulls;
+  }
+}

@@ -1,0 +1,53 @@
+import type { FixedVector } from './vector.ts';
+
+/** A growing column of byte strings of one width. */
+export class FixedColumn implements FixedVector {
+  readonly kind = 'fixed';
+  readonly width: number;
+  length = 0;
+  nullCount = 0;
+  data: Uint8Array;
+  nulls: Uint8Array;
+
+  constructor(width: number, capacity = 1024) {
+    this.width = width;
+    this.data = new Uint8Array(capacity * width);
+    this.nulls = new Uint8Array(capacity);
+  }
+
+  clear(): void {
+    if (this.nullCount > 0) this.nulls.fill(0, 0, this.length);
+    this.length = 0;
+    this.nullCount = 0;
+  }
+
+  /** `bytes` has exactly the width of the column. */
+  append(bytes: Uint8Array): void {
+    if (bytes.length !== this.width)
+      throw new RangeError(`${bytes.length} bytes for a column of width ${this.width}`);
+    if (this.length === this.nulls.length) this.grow();
+    this.data.set(bytes, this.length * this.width);
+    this.length++;
+  }
+
+  appendNull(): void {
+    if (this.length === this.nulls.length) this.grow();
+    this.nulls[this.length] = 1;
+    this.length++;
+    this.nullCount++;
+  }
+
+  isNull(row: number): boolean {
+    return this.nullCount > 0 && this.nulls[row] === 1;
+  }
+
+  private grow(): void {
+    const capacity = this.nulls.length * 2;
+    const data = new Uint8Array(capacity * this.width);
+    data.set(this.data);
+    const nulls = new Uint8Array(capacity);
+    nulls.set(this.nulls);
+    this.data = data;
+    this.nulls = nulls;
+  }
+}

@@ -1,0 +1,45 @@
+import type { Float32Vector } from './vector.ts';
+
+/** A growing column of 32-bit floats. */
+export class Float32Column implements Float32Vector {
+  readonly kind = 'float32';
+  length = 0;
+  nullCount = 0;
+  values: Float32Array;
+  nulls: Uint8Array;
+
+  constructor(capacity = 1024) {
+    this.values = new Float32Array(capacity);
+    this.nulls = new Uint8Array(capacity);
+  }
+
+  clear(): void {
+    if (this.nullCount > 0) this.nulls.fill(0, 0, this.length);
+    this.length = 0;
+    this.nullCount = 0;
+  }
+
+  append(value: number): void {
+    if (this.length === this.values.length) this.grow();
+    this.values[this.length++] = value;
+  }
+
+  appendNull(): void {
+    this.append(0);
+    this.nulls[this.length - 1] = 1;
+    this.nullCount++;
+  }
+
+  isNull(row: number): boolean {
+    return this.nullCount > 0 && this.nulls[row] === 1;
+  }
+
+  private grow(): void {
+    const values = new Float32Array(this.values.length * 2);
+    values.set(this.values);
+    const nulls = new Uint8Array(values.length);
+    nulls.set(this.nulls);
+    this.values = values;
+    this.nulls = nulls;
+  }
+}

@@ -1,0 +1,76 @@
+import type { OffsetRange } from '../core/offset-range.ts';
+import { AbortedTransactions } from './aborted-transactions.ts';
+
+/** At most this many stretches without rows are kept per cursor. */
+const MAX_GAPS = 1000;
+
+/**
+ * How far the reading of one offset range has come. `RecordSetDecoder` advances it; `openCursor` makes it.
+ * Over the offsets passed: `position - from = rows + control + aborted + holes`.
+ */
+export interface PartitionCursor {
+  readonly topic: string;
+  readonly partition: number;
+  /** The next offset wanted: rows are delivered for offsets in [position, until). */
+  position: bigint;
+  readonly until: bigint;
+  /** Rows delivered. */
+  rows: number;
+  /** Control records (transaction markers) passed. */
+  control: number;
+  /** Records of aborted transactions passed. */
+  aborted: number;
+  /** Offsets passed that no record has: compaction. */
+  holes: number;
+  /** Bytes on the wire of the record batches passed; a batch that reaches past `until` counts whole. */
+  bytes: number;
+  /** Leader epoch of the last record batch of magic 2 passed, -1 before. */
+  leaderEpoch: number;
+  /** Offsets passed that delivered no row (control, aborted, holes), as merged stretches [from, until), ascending; the first 1000. */
+  gaps: { from: bigint; until: bigint }[];
+  /** There were more than 1000 stretches; `gaps` holds the first. */
+  gapsCut: boolean;
+  /** State of read_committed filtering. */
+  readonly abortedTransactions: AbortedTransactions;
+}
+
+/** A cursor at the beginning of `range`. */
+export function openCursor(range: OffsetRange): PartitionCursor {
+  return {
+    topic: range.topic,
+    partition: range.partition,
+    position: range.from,
+    until: range.until,
+    rows: 0,
+    control: 0,
+    aborted: 0,
+    holes: 0,
+    bytes: 0,
+    leaderEpoch: -1,
+    gaps: [],
+    gapsCut: false,
+    abortedTransactions: new AbortedTransactions(),
+  };
+}
+
+/** Notes that the offsets [from, until) delivered no row; merged with the stretch before where they touch. */
+export function addGap(cursor: PartitionCursor, from: bigint, until: bigint): void {
+  if (from >= until || cursor.gapsCut) return;
+  const last = cursor.gaps.at(-1);
+  if (last !== undefined && last.until === from) {
+    last.until = until;
+  } else if (cursor.gaps.length < MAX_GAPS) {
+    cursor.gaps.push({ from, until });
+  } else {
+    cursor.gapsCut = true;
+  }
+}
+
+/** Passes the offsets [position, offset) as holes: the log holds no record there. No further than `until`. */
+export function skipTo(cursor: PartitionCursor, offset: bigint): void {
+  const to = offset < cursor.until ? offset : cursor.until;
+  if (to <= cursor.position) return;
+  cursor.holes += Number(to - cursor.position);
+  addGap(cursor, cursor.position, to);
+  cursor.position = to;
+}
