@@ -73,7 +73,7 @@ async function kafkaJars(log) {
       const mvn = which('mvn');
       if (mvn === undefined) throw new NoMaven();
       log(`Fetching Apache Kafka ${KAFKA_VERSION} (about 45 MB, once)`);
-      const goal = ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${directory}`];
+      const goal = ['-q', '-B', '-Dstyle.color=never', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${directory}`];
       const { code, stdout, stderr } = await run(mvn, goal);
       if (code !== 0) {
         const lines = (stdout + stderr).split('\n').filter((line) => line.includes('ERROR'));
