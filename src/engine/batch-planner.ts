@@ -1,0 +1,332 @@
+import type { Checkpoint } from '../checkpoint/checkpoint.ts';
+import type {
+  BatchPlan,
+  LostRange,
+  PlannedTable,
+  RangeFunnel,
+  TopicIncarnation,
+} from '../checkpoint/records.ts';
+import type { PipelineConfig } from '../config/pipeline-config.ts';
+import { getOffset, type OffsetMap, type OffsetRange, offsetEntries } from '../core/offset-range.ts';
+import { topicPartitionKey } from '../core/topic-partition.ts';
+import { SluiceError } from '../errors.ts';
+import type { Catalog } from '../iceberg/catalog.ts';
+import { checkTable } from '../iceberg/commit.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { FileIO } from '../storage/file-io.ts';
+import type { PlannedBatch } from './batch-runner.ts';
+import { commitContext } from './commit-context.ts';
+import type { Failpoints } from './failpoint.ts';
+import type { EngineHost } from './host.ts';
+import { checkIdentity, deletedError, findLostRanges, type KnownSource } from './loss-check.ts';
+import { addNewPartitions, planRanges, positionsAfter, startingPositions } from './plan-batch.ts';
+import { parseRoutingText, routeTopics, routingText } from './routing.ts';
+import { sha256Hex } from './sha256.ts';
+import { observeSourceSettled, type SourceState } from './source-state.ts';
+import { openTargetTables, parseTableName, type TargetTables } from './target-tables.ts';
+
+export interface BatchPlannerContext {
+  config: PipelineConfig;
+  host: EngineHost;
+  checkpoint: Checkpoint;
+  catalog: Catalog;
+  io: FileIO;
+  cluster: KafkaCluster;
+  failpoints: Failpoints;
+  writerId: string;
+  sleep(ms: number): Promise<void>;
+}
+
+/** Plans batches: positions from the checkpoint, ends from the brokers, checks that the log is still the same, tables. */
+export class BatchPlanner {
+  private readonly context: BatchPlannerContext;
+  private known: KnownSource | undefined;
+  private nextBatchId = 0;
+  /** Leader epoch of the last record batch read, per partition. */
+  private readonly epochs = new Map<string, number>();
+  private tables: { key: string; tables: TargetTables } | undefined;
+  private pendingLost: LostRange[] = [];
+
+  constructor(context: BatchPlannerContext) {
+    this.context = context;
+  }
+
+  /** The batch that an earlier process planned and did not commit, or null. */
+  async recover(): Promise<PlannedBatch | null> {
+    const { checkpoint, host, config } = this.context;
+    const point = checkpoint.restart();
+    if (point.kind === 'fresh') return null;
+    if (config.source.startingOffsets.kind !== 'latest') {
+      host.log.info(
+        'startingOffsets applies to a new checkpoint only: this run goes on where the checkpoint stands',
+      );
+    }
+    const lastPlanned = point.kind === 'next' ? point.batchId - 1 : point.batchId;
+    const identity = await this.knownIdentity(lastPlanned);
+    this.known = { ...identity, positions: await checkpoint.offsets(lastPlanned) };
+    this.nextBatchId = lastPlanned + 1;
+    if (point.kind === 'next') return null;
+    const plan = await checkpoint.plan(point.batchId);
+    if (plan === null) throw plannedElsewhere(point.batchId);
+    if ((await checkpoint.prepared(point.batchId)) === null)
+      checkIdentity({ ...this.known, positions: new Map() }, await this.observe());
+    host.log.info(`batch ${point.batchId} was planned and not committed: it is taken up again`, {
+      batchId: point.batchId,
+    });
+    return {
+      plan,
+      latest: plan.ranges.map(() => null),
+      recovered: 'read again',
+      startedAtMs: host.now(),
+      latestOffsetMs: 0,
+      walCommitMs: 0,
+    };
+  }
+
+  /** The ends of all partitions now: the frame of an availableNow run. */
+  async freezeEnds(): Promise<OffsetMap> {
+    return (await this.observe()).latest;
+  }
+
+  /** Plans the next batch and writes `plan/N` and `offsets/N`; null where there is nothing to read. */
+  async next(bounds: { frozen: OffsetMap | null; limit: bigint | null }): Promise<PlannedBatch | null> {
+    const { checkpoint, failpoints, host } = this.context;
+    const startedAtMs = host.now();
+    const state = await this.observe();
+    const known = await this.adopt(state);
+    const { ranges, latest, totalOffsets } = planRanges(known.positions, state, bounds.limit, bounds.frozen);
+    const latestOffsetMs = host.now() - startedAtMs;
+    if (totalOffsets === 0n && this.pendingLost.length === 0) return null;
+    const tables = await this.currentTables(state);
+    const walFrom = host.now();
+    const plan = this.makePlan(state, ranges, tables);
+    failpoints.hit('before-plan');
+    await checkpoint.writePlan(plan);
+    failpoints.hit('after-plan');
+    const ends = positionsAfter(known.positions, ranges);
+    if (plan.batchId === 0) await checkpoint.writeInitialOffsets(known.positions);
+    await checkpoint.writeOffsets(plan.batchId, ends, plan.batchTimestampMs);
+    failpoints.hit('after-offsets');
+    this.nextBatchId = plan.batchId + 1;
+    this.known = { ...known, positions: ends };
+    this.pendingLost = [];
+    return { plan, latest, recovered: 'no', startedAtMs, latestOffsetMs, walCommitMs: host.now() - walFrom };
+  }
+
+  /** Takes over what a committed batch taught: the leader epochs up to which the log was read. */
+  committed(funnel: readonly RangeFunnel[]): void {
+    for (const range of funnel) this.rememberEpoch(range);
+  }
+
+  /** The tables of a planned batch, by the routing that was planned, not by today's (spec 30). */
+  async tablesOf(plan: BatchPlan): Promise<TargetTables> {
+    const topics = [...new Set(plan.ranges.map((r) => r.topic))];
+    if (this.tables?.key === tablesKey(plan.config.hash, topics)) return this.tables.tables;
+    const { rules, includeHeaders } = parseRoutingText(plan.config.text);
+    const ids = new Map(plan.topics.map((t) => [t.topic, t.topicId]));
+    const tables = await openTargetTables(
+      this.context.catalog,
+      routeTopics(topics, rules),
+      ids,
+      includeHeaders,
+    );
+    for (const planned of plan.tables) {
+      const found = tables.loaded.get(planned.table);
+      if (found?.metadata.tableUuid === planned.uuid) continue;
+      throw new SluiceError(
+        'TABLE_REWOUND',
+        `table ${planned.table}: batch ${plan.batchId} was planned for the table with uuid ${planned.uuid}, found ${found?.metadata.tableUuid ?? 'no such table'}; it was dropped or recreated. Nothing was written`,
+        { context: { table: planned.table, expected: planned.uuid, found: found?.metadata.tableUuid } },
+      );
+    }
+    return tables;
+  }
+
+  private async observe(): Promise<SourceState> {
+    const { cluster, config, sleep } = this.context;
+    return observeSourceSettled(cluster, config.source, this.known?.positions ?? new Map(), sleep);
+  }
+
+  /** Brings what is known and what the brokers say together: identity, losses, new partitions. */
+  private async adopt(state: SourceState): Promise<KnownSource> {
+    const { host, config } = this.context;
+    if (this.known === undefined) {
+      const positions = startingPositions(config.source, state);
+      this.known = { clusterId: state.clusterId, topics: incarnations(state), positions };
+      return this.known;
+    }
+    const { known } = this;
+    checkIdentity(known, state);
+    await this.checkTruncation(known, state);
+    const lost = findLostRanges(known, state);
+    if (lost.length > 0 && config.source.failOnDataLoss)
+      throw deletedError(lost, await this.oldestRecords(lost));
+    for (const range of lost) {
+      host.log.warn(
+        `${range.topic}-${range.partition}: offsets [${range.from}, ${range.until}) are lost; the run goes on at ${range.until} because failOnDataLoss is false`,
+        {
+          ...range,
+        },
+      );
+    }
+    this.pendingLost.push(...lost);
+    for (const { topic, partition } of addNewPartitions(known.positions, state)) {
+      host.log.info(`partition ${topic}-${partition} is new: it is read from its earliest offset`);
+    }
+    this.known = {
+      ...known,
+      clusterId: known.clusterId ?? state.clusterId,
+      topics: mergeIncarnations(known.topics, incarnations(state)),
+    };
+    return this.known;
+  }
+
+  /** Truncation inside one incarnation: the log ends, in the epoch of the last batch read, below our position (KIP-320). */
+  private async checkTruncation(known: KnownSource, state: SourceState): Promise<void> {
+    const asked = [...offsetEntries(known.positions)]
+      .filter(
+        ({ topic, partition }) =>
+          state.topicIds.has(topic) && (this.epochs.get(topicPartitionKey(topic, partition)) ?? -1) >= 0,
+      )
+      .map(({ topic, partition }) => ({
+        topic,
+        partition,
+        leaderEpoch: -1,
+        epoch: this.epochs.get(topicPartitionKey(topic, partition))!,
+      }));
+    if (asked.length === 0) return;
+    for (const answer of await this.context.cluster.epochEndOffsets(asked)) {
+      const position = getOffset(known.positions, answer.topic, answer.partition)!;
+      if (answer.epoch >= 0 && answer.endOffset >= position) continue;
+      throw new SluiceError(
+        'DATA_LOSS',
+        `${answer.topic}-${answer.partition}: the log was truncated below the checkpoint: epoch ${this.epochs.get(topicPartitionKey(answer.topic, answer.partition))} of the last batch read ends at ${answer.endOffset}, the checkpoint stands at ${position}; nothing was read`,
+        {
+          context: {
+            topic: answer.topic,
+            partition: answer.partition,
+            endOffset: answer.endOffset.toString(),
+            position: position.toString(),
+          },
+        },
+      );
+    }
+  }
+
+  private async oldestRecords(lost: readonly LostRange[]): Promise<Map<string, number>> {
+    const answers = await this.context.cluster.listOffsets(lost, { timestampMs: 0n });
+    return new Map(
+      answers
+        .filter((a) => a.timestampMs >= 0n)
+        .map((a) => [topicPartitionKey(a.topic, a.partition), Number(a.timestampMs)]),
+    );
+  }
+
+  /** The tables under today's configuration; at first sight each is checked against the checkpoint. */
+  private async currentTables(state: SourceState): Promise<TargetTables> {
+    const { config, catalog, checkpoint } = this.context;
+    const topics = [...state.topicIds.keys()].sort();
+    const key = tablesKey(this.routing().hash, topics);
+    if (this.tables?.key === key) return this.tables.tables;
+    const tables = await openTargetTables(
+      catalog,
+      routeTopics(topics, config.tables),
+      state.topicIds,
+      config.source.includeHeaders,
+    );
+    const last = this.nextBatchId === 0 ? null : await checkpoint.done(this.nextBatchId - 1);
+    for (const [name, loaded] of tables.loaded) {
+      await checkTable(commitContext(this.context), {
+        identifier: parseTableName(name),
+        ref: 'main',
+        expectedUuid: last?.tables.find((t) => t.table === name)?.uuid ?? loaded.metadata.tableUuid,
+        pipelineId: checkpoint.id,
+        pipelineName: config.name,
+        recorded: (batchId) => checkpoint.doneRecord(name, batchId),
+        lastRecorded: await checkpoint.lastRecorded(name),
+      });
+    }
+    this.tables = { key, tables };
+    return tables;
+  }
+
+  private makePlan(state: SourceState, ranges: OffsetRange[], tables: TargetTables): BatchPlan {
+    const planned: PlannedTable[] = [];
+    for (const { data, quarantine } of tables.byTopic.values()) {
+      for (const t of [quarantine, data]) {
+        if (!planned.some((p) => p.table === t.table))
+          planned.push({ table: t.table, uuid: t.uuid, ref: 'main', role: t.role });
+      }
+    }
+    return {
+      batchId: this.nextBatchId,
+      batchTimestampMs: this.context.host.now(),
+      clusterId: state.clusterId,
+      topics: mergeIncarnations(this.known?.topics ?? [], incarnations(state)),
+      ranges,
+      leaderEpochs: ranges
+        .map(({ topic, partition }) => ({
+          topic,
+          partition,
+          epoch: this.epochs.get(topicPartitionKey(topic, partition)) ?? -1,
+        }))
+        .filter((e) => e.epoch >= 0),
+      tables: planned,
+      config: this.routing(),
+      lost: this.pendingLost,
+    };
+  }
+
+  private routing(): { hash: string; text: string } {
+    const { config } = this.context;
+    const text = routingText(config.tables, config.source.includeHeaders);
+    return { hash: sha256Hex(text), text };
+  }
+
+  private async knownIdentity(
+    batchId: number,
+  ): Promise<{ clusterId: string | null; topics: TopicIncarnation[] }> {
+    const { checkpoint } = this.context;
+    const done = await checkpoint.done(batchId);
+    for (const range of done?.funnel ?? []) this.rememberEpoch(range);
+    const plan = await checkpoint.plan(batchId);
+    for (const { topic, partition, epoch } of plan?.leaderEpochs ?? []) {
+      if (!this.epochs.has(topicPartitionKey(topic, partition)))
+        this.epochs.set(topicPartitionKey(topic, partition), epoch);
+    }
+    const source = plan ?? done;
+    return { clusterId: source?.clusterId ?? null, topics: source?.topics ?? [] };
+  }
+
+  private rememberEpoch(range: { topic: string; partition: number; leaderEpoch: number }): void {
+    if (range.leaderEpoch >= 0)
+      this.epochs.set(topicPartitionKey(range.topic, range.partition), range.leaderEpoch);
+  }
+}
+
+/** A batch that Spark planned has no `plan/N`; whether its sink took it is not known here. */
+function plannedElsewhere(batchId: number): SluiceError {
+  return new SluiceError(
+    'UNSUPPORTED',
+    `batch ${batchId} was planned by another engine and is not committed; let that engine finish it, then run again`,
+    { context: { batchId } },
+  );
+}
+
+function incarnations(state: SourceState): TopicIncarnation[] {
+  return [...state.topicIds]
+    .map(([topic, topicId]) => ({ topic, topicId }))
+    .sort((a, b) => (a.topic < b.topic ? -1 : 1));
+}
+
+function mergeIncarnations(
+  known: readonly TopicIncarnation[],
+  now: readonly TopicIncarnation[],
+): TopicIncarnation[] {
+  const byTopic = new Map([...known, ...now].map((t) => [t.topic, t]));
+  return [...byTopic.values()].sort((a, b) => (a.topic < b.topic ? -1 : 1));
+}
+
+function tablesKey(configHash: string, topics: readonly string[]): string {
+  return `${configHash}:${[...topics].sort().join(',')}`;
+}

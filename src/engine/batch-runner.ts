@@ -1,0 +1,327 @@
+import { createHash } from 'node:crypto';
+import type { Checkpoint } from '../checkpoint/checkpoint.ts';
+import type {
+  BatchPlan,
+  DoneBatch,
+  PreparedBatch,
+  PreparedTable,
+  RangeFunnel,
+} from '../checkpoint/records.ts';
+import type { PipelineConfig } from '../config/pipeline-config.ts';
+import { SluiceError } from '../errors.ts';
+import type { Catalog } from '../iceberg/catalog.ts';
+import type { FileIO } from '../storage/file-io.ts';
+import { commitContext } from './commit-context.ts';
+import { commitTables } from './commit-tables.ts';
+import type { Failpoints } from './failpoint.ts';
+import { Freshness } from './freshness.ts';
+import type { BatchReport, EngineHost, TableReport } from './host.ts';
+import type {
+  BatchTask,
+  BatchTaskResult,
+  RangeResult,
+  TopicTargets,
+  WrittenFile,
+} from './local/batch-task.ts';
+import type { WorkerPool } from './local/worker-pool.ts';
+import { mergeRangeResults } from './merge-ranges.ts';
+import { QuarantineGuard } from './quarantine-guard.ts';
+import { splitTasks } from './split-tasks.ts';
+import type { TargetTables } from './target-tables.ts';
+
+/** Memory of the coordinator itself (metadata, manifests, the checkpoint), taken from the pipeline's number first. */
+const COORDINATOR_SHARE = 0.1;
+
+export interface BatchRunnerContext {
+  config: PipelineConfig;
+  host: EngineHost;
+  checkpoint: Checkpoint;
+  catalog: Catalog;
+  io: FileIO;
+  pool: WorkerPool;
+  failpoints: Failpoints;
+  runId: string;
+  writerId: string;
+  sleep(ms: number): Promise<void>;
+}
+
+/** A batch whose `offsets/N` is written. */
+export interface PlannedBatch {
+  plan: BatchPlan;
+  latest: (bigint | null)[];
+  recovered: BatchReport['recovered'];
+  startedAtMs: number;
+  latestOffsetMs: number;
+  walCommitMs: number;
+}
+
+/** A batch that is committed, checkpoint and all. */
+export interface FinishedBatch {
+  report: BatchReport;
+  funnel: RangeFunnel[];
+}
+
+/**
+ * Takes one planned batch to its end: read and write, `prepared/N`, the tables' commits, `done/N`, `commits/N`. Each
+ * step finds what an earlier process has done of it and goes on from there.
+ */
+export class BatchRunner {
+  private readonly context: BatchRunnerContext;
+  private readonly guard: QuarantineGuard;
+  private readonly freshness = new Freshness();
+
+  constructor(context: BatchRunnerContext) {
+    this.context = context;
+    this.guard = new QuarantineGuard(context.config.quarantine);
+  }
+
+  /** `abandon` gives up reading: the files of the batch are deleted and the signal's reason is thrown. */
+  async run(batch: PlannedBatch, tables: TargetTables, abandon: AbortSignal): Promise<FinishedBatch> {
+    const { checkpoint, failpoints, host } = this.context;
+    const { plan } = batch;
+    const found = await checkpoint.prepared(plan.batchId);
+    const readFrom = host.now();
+    const prepared = found ?? (await this.prepare(plan, tables, abandon));
+    const commitFrom = host.now();
+    const validThrough = this.freshness.after(
+      plan.ranges,
+      prepared.funnel,
+      batch.latest,
+      tables.byTopic,
+      plan.batchTimestampMs,
+    );
+    const doneTables = await commitTables(
+      {
+        checkpoint,
+        commit: commitContext(this.context),
+        failpoints,
+        pipelineName: this.context.config.name,
+        writerId: this.context.writerId,
+      },
+      plan,
+      prepared,
+      validThrough,
+    );
+    const doneFrom = host.now();
+    const done: DoneBatch = {
+      batchId: plan.batchId,
+      clusterId: plan.clusterId,
+      topics: plan.topics,
+      tables: doneTables,
+      funnel: prepared.funnel,
+      lost: plan.lost,
+    };
+    failpoints.hit('before-done');
+    await checkpoint.writeDone(done);
+    failpoints.hit('after-done');
+    await checkpoint.writeCommit(plan.batchId);
+    failpoints.hit('after-commit');
+    const report = this.report(
+      { ...batch, recovered: found === null ? batch.recovered : 'finished' },
+      prepared,
+      done,
+    );
+    report.durations.read = found === null ? commitFrom - readFrom : 0;
+    report.durations.commitTables = doneFrom - commitFrom;
+    report.durations.addBatch = doneFrom - readFrom;
+    report.durations.commitOffsets = host.now() - doneFrom;
+    report.durations.triggerExecution = host.now() - batch.startedAtMs;
+    this.guard.add({ records: report.records, quarantined: report.quarantined });
+    return { report, funnel: prepared.funnel };
+  }
+
+  /** Reads the ranges, writes the files, and makes the list that finishes the batch after any crash. */
+  private async prepare(plan: BatchPlan, tables: TargetTables, abandon: AbortSignal): Promise<PreparedBatch> {
+    const { checkpoint, failpoints, host, io } = this.context;
+    const tasks = this.tasksOf(plan, tables.byTopic);
+    const totalOffsets = Number(plan.ranges.reduce((sum, r) => sum + (r.until - r.from), 0n));
+    let records = 0;
+    let bytes = 0;
+    const outcome = await this.context.pool.run(tasks, abandon, (moreRecords, moreBytes) => {
+      records += moreRecords;
+      bytes += moreBytes;
+      host.onActivity?.({ batchId: plan.batchId, totalOffsets, records, bytes });
+    });
+    const files = outcome.flatMap((r: BatchTaskResult) => r.files);
+    try {
+      const funnel = mergeRangeResults(
+        plan.ranges,
+        outcome.flatMap((r: BatchTaskResult) => r.ranges),
+        plan.batchId,
+      );
+      assertRowsWritten(plan.batchId, funnel, files, tables);
+      if (!host.acceptQuarantine) this.guard.check(plan.batchId, countsOf(funnel));
+      const prepared: PreparedBatch = {
+        batchId: plan.batchId,
+        writerId: this.context.writerId,
+        tables: preparedTables(plan, files, host),
+        funnel,
+      };
+      failpoints.hit('before-prepared');
+      await checkpoint.writePrepared(prepared);
+      failpoints.hit('after-prepared');
+      return prepared;
+    } catch (error) {
+      // A file list that may have been written keeps its files; before that nobody refers to them.
+      if (!(error instanceof SluiceError) || error.outcome !== 'unknown') {
+        if (!(await this.isPrepared(plan.batchId))) await deleteFiles(io, files);
+      }
+      throw error;
+    }
+  }
+
+  /** Also true where it cannot be told: then nothing may be deleted. */
+  private async isPrepared(batchId: number): Promise<boolean> {
+    try {
+      return (await this.context.checkpoint.prepared(batchId)) !== null;
+    } catch {
+      return true;
+    }
+  }
+
+  private tasksOf(plan: BatchPlan, topics: ReadonlyMap<string, TopicTargets>): BatchTask[] {
+    const { config, pool, writerId } = this.context;
+    const parts = splitTasks(plan.ranges, pool.size, config.source.minPartitions);
+    const budgetBytes = Math.floor(
+      (config.memoryBytes * (1 - COORDINATOR_SHARE)) / Math.max(1, parts.length),
+    );
+    const topicIds = new Map(plan.topics.map((t) => [t.topic, t.topicId]));
+    return parts.map((ranges, taskIndex) => ({
+      batchId: plan.batchId,
+      batchTimestampMs: plan.batchTimestampMs,
+      pipelineName: config.name,
+      writerId,
+      taskIndex,
+      ranges: ranges.map((r) => ({ ...r, topicId: topicIds.get(r.topic) ?? null })),
+      topics: [...new Set(ranges.map((r) => r.topic))].map((topic) => topics.get(topic)!),
+      reader: {
+        bootstrapServers: config.source.bootstrapServers,
+        clientId: `sluice-${config.name}`,
+        kafka: config.source.kafka,
+        requestDeadlineMs: config.source.requestDeadlineMs,
+        isolationLevel: config.source.isolationLevel,
+      },
+      budgetBytes,
+    }));
+  }
+
+  private report(batch: PlannedBatch, prepared: PreparedBatch, done: DoneBatch): BatchReport {
+    const { plan } = batch;
+    const sum = (of: (r: PreparedBatch['funnel'][number]) => number): number =>
+      prepared.funnel.reduce((total, r) => total + of(r), 0);
+    const rows = sum((r) => r.rows);
+    const quarantined = sum((r) => r.quarantined);
+    const dropped = sum((r) => r.dropped);
+    return {
+      batchId: plan.batchId,
+      pipelineId: this.context.checkpoint.id,
+      runId: this.context.runId,
+      startedAtMs: batch.startedAtMs,
+      recovered: batch.recovered,
+      ranges: plan.ranges,
+      latest: batch.latest,
+      records: rows + quarantined + dropped,
+      quarantined,
+      dropped,
+      control: sum((r) => r.control),
+      aborted: sum((r) => r.aborted),
+      holes: sum((r) => r.holes),
+      bytes: sum((r) => r.bytes),
+      tables: tableReports(prepared, done),
+      durations: {
+        triggerExecution: 0,
+        latestOffset: batch.latestOffsetMs,
+        walCommit: batch.walCommitMs,
+        addBatch: 0,
+        read: 0,
+        commitTables: 0,
+        commitOffsets: 0,
+      },
+      lost: plan.lost.map(({ topic, partition, from, until, reason }) => ({
+        topic,
+        partition,
+        from,
+        until,
+        reason,
+      })),
+      peakRssBytes: process.resourceUsage().maxRSS * 1024,
+    };
+  }
+}
+
+function countsOf(funnel: readonly RangeResult[]): { records: number; quarantined: number } {
+  let records = 0;
+  let quarantined = 0;
+  for (const range of funnel) {
+    records += range.rows + range.quarantined + range.dropped;
+    quarantined += range.quarantined;
+  }
+  return { records, quarantined };
+}
+
+/** The funnel closes at the files too: every row counted while reading stands in a file of its table. */
+function assertRowsWritten(
+  batchId: number,
+  funnel: readonly RangeResult[],
+  files: readonly WrittenFile[],
+  tables: TargetTables,
+): void {
+  const expected = new Map<string, number>();
+  const add = (table: string, rows: number): void =>
+    void expected.set(table, (expected.get(table) ?? 0) + rows);
+  for (const range of funnel) {
+    const targets = tables.byTopic.get(range.topic)!;
+    add(targets.data.table, range.rows);
+    add(targets.quarantine.table, range.quarantined);
+  }
+  for (const { table, file } of files) add(table, -Number(file.recordCount));
+  for (const [table, difference] of expected) {
+    if (difference === 0) continue;
+    throw new SluiceError(
+      'FUNNEL_MISMATCH',
+      `batch ${batchId}, table ${table}: ${Math.abs(difference)} rows ${difference > 0 ? 'are missing from' : 'too many in'} the files; nothing was committed`,
+    );
+  }
+}
+
+/** In commit order: quarantine tables first (spec 50.5). Tables without files are left out. */
+function preparedTables(plan: BatchPlan, files: readonly WrittenFile[], host: EngineHost): PreparedTable[] {
+  const ordered = [
+    ...plan.tables.filter((t) => t.role === 'quarantine'),
+    ...plan.tables.filter((t) => t.role === 'data'),
+  ];
+  return ordered
+    .map((t) => {
+      const mine = files.filter((f) => f.table === t.table).map((f) => f.file);
+      return {
+        ...t,
+        commitId: host.randomUuid(),
+        snapshotId: snapshotIdFrom(host.randomUuid()),
+        rows: mine.reduce((sum, f) => sum + Number(f.recordCount), 0),
+        files: mine,
+      };
+    })
+    .filter((t) => t.files.length > 0);
+}
+
+/** 1 to 2^63-1 (case C22), from the bits of a random uuid. */
+function snapshotIdFrom(uuid: string): bigint {
+  const digest = createHash('sha256').update(uuid).digest();
+  const id = digest.readBigUInt64BE(0) & 0x7fff_ffff_ffff_ffffn;
+  return id === 0n ? 1n : id;
+}
+
+function tableReports(prepared: PreparedBatch, done: DoneBatch): TableReport[] {
+  return prepared.tables.map((t) => ({
+    table: t.table,
+    role: t.role,
+    rows: t.rows,
+    files: t.files.length,
+    bytes: t.files.reduce((sum, f) => sum + Number(f.fileSizeInBytes), 0),
+    snapshotId: done.tables.find((d) => d.table === t.table)?.snapshotId ?? null,
+  }));
+}
+
+async function deleteFiles(io: FileIO, files: readonly WrittenFile[]): Promise<void> {
+  for (const { file } of files) await io.delete(file.filePath).catch(() => undefined);
+}

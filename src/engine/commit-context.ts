@@ -1,0 +1,36 @@
+import type { PipelineConfig } from '../config/pipeline-config.ts';
+import type { Catalog } from '../iceberg/catalog.ts';
+import type { CommitContext } from '../iceberg/commit.ts';
+import type { FileIO } from '../storage/file-io.ts';
+import type { FailpointName, Failpoints } from './failpoint.ts';
+import type { EngineHost } from './host.ts';
+
+/** Snapshots that a commit keeps by default: the last 100 and those of 5 days (spec 50). */
+const EXPIRY = { minSnapshotsToKeep: 100, maxAgeMs: 5 * 24 * 3_600_000 };
+/** Times that a commit may lose against other writers. */
+const MAX_ATTEMPTS = 20;
+
+/** What a commit takes from the engine: the same for every table of a run. */
+export function commitContext(run: {
+  config: PipelineConfig;
+  host: EngineHost;
+  catalog: Catalog;
+  io: FileIO;
+  failpoints: Failpoints;
+  sleep(ms: number): Promise<void>;
+}): CommitContext {
+  const { host } = run;
+  return {
+    catalog: run.catalog,
+    io: run.io,
+    now: () => host.now(),
+    random: () => host.random(),
+    randomUuid: () => host.randomUuid(),
+    sleep: run.sleep,
+    deadlineMs: run.config.source.requestDeadlineMs,
+    maxAttempts: MAX_ATTEMPTS,
+    log: (level, message, context) => host.log[level](message, context),
+    failpoint: (name) => run.failpoints.hit(name as FailpointName),
+    expireSnapshots: EXPIRY,
+  };
+}

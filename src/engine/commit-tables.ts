@@ -1,0 +1,82 @@
+import type { Checkpoint } from '../checkpoint/checkpoint.ts';
+import type { BatchPlan, DoneTable, PreparedBatch, PreparedTable } from '../checkpoint/records.ts';
+import { formatOffsetMap, type OffsetMap, setOffset } from '../core/offset-range.ts';
+import { type CommitContext, commitBatch } from '../iceberg/commit.ts';
+import type { Failpoints } from './failpoint.ts';
+import { sha256Hex } from './sha256.ts';
+import { parseTableName } from './target-tables.ts';
+
+/** Offsets longer than this stand in a summary as their hash; the map itself is in `done/N` (spec 50.2). */
+const MAX_OFFSETS_TEXT = 4000;
+
+export interface CommitTablesContext {
+  checkpoint: Checkpoint;
+  commit: CommitContext;
+  failpoints: Failpoints;
+  pipelineName: string;
+  writerId: string;
+}
+
+/**
+ * Commits every prepared table, quarantine first, each by its own marker: a table that has the batch already is left
+ * as it is (spec 50.5). `validThroughMs`: the freshness watermark by table. Returns what `done/N` holds, for all
+ * planned tables.
+ */
+export async function commitTables(
+  context: CommitTablesContext,
+  plan: BatchPlan,
+  prepared: PreparedBatch,
+  validThroughMs: ReadonlyMap<string, number>,
+): Promise<DoneTable[]> {
+  const committed = new Map<string, DoneTable>();
+  for (const table of prepared.tables) {
+    if (committed.size > 0) context.failpoints.hit('between-tables');
+    committed.set(table.table, await commitTable(context, plan, table, validThroughMs.get(table.table)));
+  }
+  return plan.tables.map(
+    (t) =>
+      committed.get(t.table) ?? { ...t, commitId: null, snapshotId: null, sequenceNumber: null, rows: 0 },
+  );
+}
+
+async function commitTable(
+  context: CommitTablesContext,
+  plan: BatchPlan,
+  table: PreparedTable,
+  validThroughMs: number | undefined,
+): Promise<DoneTable> {
+  const { checkpoint } = context;
+  const result = await commitBatch(context.commit, {
+    identifier: parseTableName(table.table),
+    ref: table.ref,
+    expectedUuid: table.uuid,
+    pipelineId: checkpoint.id,
+    pipelineName: context.pipelineName,
+    batchId: plan.batchId,
+    commitId: table.commitId,
+    snapshotId: table.snapshotId,
+    writerId: context.writerId,
+    files: table.files,
+    offsets: offsetsText(plan),
+    summary: validThroughMs === undefined ? {} : { 'sluice.valid-through-ts': String(validThroughMs) },
+    recorded: (batchId) => checkpoint.doneRecord(table.table, batchId),
+    lastRecorded: await checkpoint.lastRecorded(table.table),
+  });
+  return {
+    table: table.table,
+    uuid: table.uuid,
+    ref: table.ref,
+    role: table.role,
+    commitId: table.commitId,
+    snapshotId: result.snapshotId,
+    sequenceNumber: result.sequenceNumber,
+    rows: table.rows,
+  };
+}
+
+function offsetsText(plan: BatchPlan): string {
+  const ends: OffsetMap = new Map();
+  for (const range of plan.ranges) setOffset(ends, range.topic, range.partition, range.until);
+  const text = formatOffsetMap(ends);
+  return text.length <= MAX_OFFSETS_TEXT ? text : `sha256:${sha256Hex(text)}`;
+}

@@ -1,0 +1,67 @@
+/**
+ * Named points at which a run can be killed, so that "a crash at any point" is a thing that tests and people can try.
+ * A specification is a comma list of `name[@n]=action`: at the n-th passing (1 by default) of the point. Actions: `kill`
+ * (SIGKILL to the own process: nothing is cleaned up), `throw` (an INTERNAL error).
+ */
+import { SluiceError } from '../errors.ts';
+
+export const FAILPOINTS = [
+  'before-plan',
+  'after-plan',
+  'after-offsets',
+  'read',
+  'write',
+  'after-write',
+  'before-prepared',
+  'after-prepared',
+  'before-catalog-commit',
+  'after-catalog-commit',
+  'between-tables',
+  'before-done',
+  'after-done',
+  'after-commit',
+  'before-purge',
+  'after-purge',
+] as const;
+
+export type FailpointName = (typeof FAILPOINTS)[number];
+
+interface Armed {
+  name: string;
+  at: number;
+  action: 'kill' | 'throw';
+  seen: number;
+}
+
+export class Failpoints {
+  private readonly armed: Armed[];
+  private readonly kill: () => void;
+
+  /** Throws USAGE for a name or an action that does not exist. */
+  constructor(specification: string, kill: () => void = () => process.kill(process.pid, 'SIGKILL')) {
+    this.kill = kill;
+    this.armed = specification
+      .split(',')
+      .filter((part) => part.trim() !== '')
+      .map((part) => {
+        const match = /^\s*([a-z-]+)(?:@(\d+))?=(kill|throw)\s*$/.exec(part);
+        if (match === null || !(FAILPOINTS as readonly string[]).includes(match[1])) {
+          throw new SluiceError(
+            'USAGE',
+            `failpoint "${part.trim()}": expected NAME[@N]=kill|throw with NAME one of ${FAILPOINTS.join(', ')}`,
+          );
+        }
+        return { name: match[1], at: Number(match[2] ?? 1), action: match[3] as 'kill' | 'throw', seen: 0 };
+      });
+  }
+
+  /** Called where the point lies. Free when nothing is armed. */
+  hit(name: FailpointName): void {
+    if (this.armed.length === 0) return;
+    for (const point of this.armed) {
+      if (point.name !== name || ++point.seen !== point.at) continue;
+      if (point.action === 'throw') throw new SluiceError('INTERNAL', `failpoint ${name} reached`);
+      this.kill();
+    }
+  }
+}

@@ -1,0 +1,74 @@
+/** What the coordinator hands to a worker and gets back. Everything here crosses a thread by structured clone. */
+import type { RangeFunnel } from '../../checkpoint/records.ts';
+import type { DataFile } from '../../core/data-file.ts';
+import type { OffsetRange } from '../../core/offset-range.ts';
+import type { ParquetCodec } from '../../core/parquet-codec.ts';
+import type { Schema } from '../../core/schema.ts';
+import type { PartitionSpec } from '../../iceberg/metadata.ts';
+import type { BronzeSource } from '../bronze-layout.ts';
+
+/** A table as a writer of data files needs to know it. */
+export interface TargetTable {
+  /** `namespace.name`. */
+  table: string;
+  uuid: string;
+  role: 'data' | 'quarantine';
+  /** Under it go the data files: `<location>/data`, or the table's `write.data.path`. */
+  dataLocation: string;
+  schema: Schema;
+  spec: PartitionSpec;
+  sortOrderId: number;
+  /** What each top-level column of `schema` is filled with, in its order; unused by quarantine tables. */
+  sources: BronzeSource[];
+  timeZone: string;
+  tombstones: 'keep' | 'drop';
+  codec: ParquetCodec;
+  codecLevel: number;
+  targetFileSizeBytes: number;
+}
+
+/** The tables of one topic. */
+export interface TopicTargets {
+  topic: string;
+  topicId: string | null;
+  data: TargetTable;
+  quarantine: TargetTable;
+  /** Values (keys) that are not UTF-8 go to quarantine. */
+  checkUtf8Values: boolean;
+  checkUtf8Keys: boolean;
+}
+
+export interface ReaderSettings {
+  bootstrapServers: string;
+  clientId: string;
+  kafka: Record<string, string>;
+  requestDeadlineMs: number;
+  isolationLevel: 'read_committed' | 'read_uncommitted';
+}
+
+export interface BatchTask {
+  batchId: number;
+  batchTimestampMs: number;
+  pipelineName: string;
+  /** Stands in the name of every file. */
+  writerId: string;
+  /** Distinguishes the workers of one batch in file names. */
+  taskIndex: number;
+  ranges: (OffsetRange & { topicId: string | null })[];
+  topics: TopicTargets[];
+  reader: ReaderSettings;
+  /** All buffers of this task together. */
+  budgetBytes: number;
+}
+
+export interface WrittenFile {
+  table: string;
+  file: DataFile;
+}
+
+export type RangeResult = RangeFunnel;
+
+export interface BatchTaskResult {
+  files: WrittenFile[];
+  ranges: RangeResult[];
+}

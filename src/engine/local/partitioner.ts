@@ -1,0 +1,177 @@
+import type { PartitionValue } from '../../core/data-file.ts';
+import { PartitionTime } from '../../core/partition-time.ts';
+import { bindPartitionSpec, partitionFunctions } from '../../iceberg/partition.ts';
+import type { BronzeSource } from '../bronze-layout.ts';
+import type { TargetTable } from './batch-task.ts';
+import type { RowBlock } from './row-block.ts';
+
+const HOUR_MS = 3_600_000;
+const TIME_TRANSFORMS = new Set(['hour', 'day', 'month', 'year', 'void']);
+
+/** How often the value of a partition field can change: for a whole block, with the hour, or from row to row. */
+type Pace = 'block' | 'hour' | 'row';
+
+interface FieldPlan {
+  source: BronzeSource;
+  pace: Pace;
+  apply(value: PartitionValue): PartitionValue;
+}
+
+/** Rows [from, until) of a block that go to one partition, and the values of dt and hour that they share. */
+export interface PartitionRun {
+  until: number;
+  /** Equal for equal partitions. */
+  key: string;
+  partition: PartitionValue[];
+  dt: string | null;
+  hour: number | null;
+}
+
+/**
+ * Finds, for a table, the runs of rows of a block that belong to one partition and share dt and hour. Kafka's
+ * timestamps hardly leave an hour within a block, so that a run is as a rule the whole block; then nothing is
+ * allocated per record. Transforms of key, value or offset are evaluated row by row.
+ */
+export class Partitioner {
+  private readonly fields: FieldPlan[];
+  private readonly byRow: boolean;
+  private readonly usesHour: boolean;
+  private readonly time: PartitionTime;
+  /** dt, hour and the UTC hour are constant for timestamps in [stretchStart, stretchEnd). */
+  private stretchStart = 1;
+  private stretchEnd = 0;
+  private dt: string | null = null;
+  private hour: number | null = null;
+  private run: PartitionRun | undefined;
+  private runBlock = '';
+
+  constructor(target: TargetTable) {
+    this.time = new PartitionTime(target.timeZone);
+    const bound = bindPartitionSpec(target.spec, [target.schema]);
+    const functions = partitionFunctions(bound);
+    this.fields = bound.map(({ field, transform }, i) => {
+      const source = target.sources[target.schema.fields.findIndex((f) => f.id === field.sourceId)] ?? 'null';
+      return { source, pace: paceOf(source, transform.kind), apply: functions[i] };
+    });
+    this.byRow = this.fields.some((f) => f.pace === 'row');
+    this.usesHour =
+      this.fields.some((f) => f.pace === 'hour') ||
+      target.sources.includes('dt') ||
+      target.sources.includes('hour');
+  }
+
+  /** The run that begins at row `from` and ends at `until` at the latest. */
+  nextRun(block: RowBlock, from: number, until: number, batchTimestampMs: number): PartitionRun {
+    const end = this.usesHour ? this.endOfHour(block, from, until) : until;
+    if (!this.byRow) {
+      const name = `${block.topic}\u0000${block.partition}`;
+      if (this.run === undefined || this.runBlock !== name) {
+        this.run = this.makeRun(block, from, batchTimestampMs);
+        this.runBlock = name;
+      }
+      this.run.until = end;
+      return this.run;
+    }
+    const run = this.makeRun(block, from, batchTimestampMs);
+    let next = from + 1;
+    while (next < end && keyOf(this.tuple(block, next, batchTimestampMs)) === run.key) next++;
+    run.until = next;
+    return run;
+  }
+
+  /** Moves to the hour of row `from`; returns the first row of another hour. */
+  private endOfHour(block: RowBlock, from: number, until: number): number {
+    const { timestampsMs } = block.columns;
+    const { timestampsMicros } = block;
+    let row = from;
+    if (timestampsMicros.isNull(from)) {
+      if (this.stretchStart <= this.stretchEnd || this.dt !== null) {
+        this.stretchStart = 1;
+        this.stretchEnd = 0;
+        this.dt = null;
+        this.hour = null;
+        this.run = undefined;
+      }
+      while (row < until && timestampsMicros.isNull(row)) row++;
+      return row;
+    }
+    const first = timestampsMs.getNumber(from);
+    if (first < this.stretchStart || first >= this.stretchEnd) this.enterHour(first);
+    const { stretchStart, stretchEnd } = this;
+    const { words } = timestampsMs;
+    const anyNull = timestampsMicros.nullCount > 0;
+    for (row = from + 1; row < until; row++) {
+      const ms = words[row * 2 + 1] * 4294967296 + (words[row * 2] >>> 0);
+      if (ms < stretchStart || ms >= stretchEnd || (anyNull && timestampsMicros.nulls[row] === 1)) break;
+    }
+    return row;
+  }
+
+  private enterHour(ms: number): void {
+    const local = this.time.stretchOf(ms);
+    const utcStart = Math.floor(ms / HOUR_MS) * HOUR_MS;
+    this.stretchStart = Math.max(local.startMs, utcStart);
+    this.stretchEnd = Math.min(local.endMs, utcStart + HOUR_MS);
+    this.dt = local.dt;
+    this.hour = local.hour;
+    this.run = undefined;
+  }
+
+  private makeRun(block: RowBlock, row: number, batchTimestampMs: number): PartitionRun {
+    const partition = this.tuple(block, row, batchTimestampMs);
+    return { until: row, key: keyOf(partition), partition, dt: this.dt, hour: this.hour };
+  }
+
+  private tuple(block: RowBlock, row: number, batchTimestampMs: number): PartitionValue[] {
+    return this.fields.map((f) => f.apply(this.valueOf(f.source, block, row, batchTimestampMs)));
+  }
+
+  private valueOf(
+    source: BronzeSource,
+    block: RowBlock,
+    row: number,
+    batchTimestampMs: number,
+  ): PartitionValue {
+    const { columns } = block;
+    switch (source) {
+      case 'topic':
+        return block.topic;
+      case 'partition':
+        return block.partition;
+      case 'ingestedAt':
+        return BigInt(batchTimestampMs) * 1000n;
+      case 'dt':
+        return this.dt;
+      case 'hour':
+        return this.hour;
+      case 'timestamp':
+        return block.timestampsMicros.isNull(row) ? null : block.timestampsMicros.getBigInt(row);
+      case 'offset':
+        return columns.offsets.getBigInt(row);
+      case 'key':
+        return columns.keys.get(row);
+      case 'value':
+        return columns.values.get(row);
+      default:
+        return null;
+    }
+  }
+}
+
+function paceOf(source: BronzeSource, transform: string): Pace {
+  if (source === 'dt' || source === 'hour') return 'hour';
+  if (source === 'timestamp') return TIME_TRANSFORMS.has(transform) ? 'hour' : 'row';
+  if (source === 'key' || source === 'value' || source === 'offset') return 'row';
+  return 'block';
+}
+
+/** A text that is equal for equal tuples only. */
+function keyOf(partition: readonly PartitionValue[]): string {
+  let key = '';
+  for (const value of partition) {
+    if (value === null) key += 'n;';
+    else if (value instanceof Uint8Array) key += `b${Buffer.from(value).toString('hex')};`;
+    else key += `${typeof value}${String(value).length}:${value};`;
+  }
+  return key;
+}

@@ -1,0 +1,101 @@
+import { Int64Column } from '../../columns/int64-column.ts';
+import type { RecordColumns } from '../../columns/record-columns.ts';
+import type { ReasonCode } from '../../decode/reasons.ts';
+import { firstInvalidUtf8 } from '../../decode/utf8.ts';
+import type { TopicTargets } from './batch-task.ts';
+
+/** 0001-01-01 and the end of 9999-12-31 in ms since 1970: what dates and timestamps of tables can say (spec 40). */
+const MIN_TIMESTAMP_MS = -62_135_596_800_000;
+const MAX_TIMESTAMP_MS = 253_402_300_799_999;
+
+/** A row that does not become a row of the data table. */
+export interface ExcludedRow {
+  row: number;
+  /** Null: dropped by rule (a tombstone under `tombstones: drop`). */
+  reason: ReasonCode | null;
+  field: string;
+  message: string;
+}
+
+/**
+ * Decoded rows of one topic-partition, made ready for table writers: timestamps in microseconds, and the rows found
+ * that cannot or must not go to the data table. Reused from block to block.
+ */
+export class RowBlock {
+  readonly timestampsMicros = new Int64Column();
+  /** In row order. */
+  excluded: ExcludedRow[] = [];
+  columns!: RecordColumns;
+  topic = '';
+  topicId: string | null = null;
+  partition = 0;
+  /** The greatest timestamp of the block's rows; -Infinity where none has one. */
+  maxTimestampMs = Number.NEGATIVE_INFINITY;
+
+  load(targets: TopicTargets, partition: number, columns: RecordColumns): void {
+    this.columns = columns;
+    this.topic = targets.topic;
+    this.topicId = targets.topicId;
+    this.partition = partition;
+    this.excluded = [];
+    this.convertTimestamps();
+    if (targets.checkUtf8Values) this.excludeInvalidUtf8(columns.invalidUtf8Values, 'value');
+    if (targets.checkUtf8Keys) this.excludeInvalidUtf8(columns.invalidUtf8Keys, 'key');
+    if (targets.data.tombstones === 'drop' && columns.values.nullCount > 0) this.excludeTombstones();
+    if (this.excluded.length > 1) this.excluded = firstPerRow(this.excluded);
+  }
+
+  /** ms to micros in 32-bit words: exact, and nothing is allocated per row. */
+  private convertTimestamps(): void {
+    const { timestampsMs } = this.columns;
+    const micros = this.timestampsMicros;
+    const rows = timestampsMs.length;
+    micros.clear();
+    micros.reserve(rows);
+    const { words } = timestampsMs;
+    let max = Number.NEGATIVE_INFINITY;
+    for (let row = 0; row < rows; row++) {
+      if (timestampsMs.nullCount > 0 && timestampsMs.nulls[row] === 1) {
+        micros.appendNull();
+        continue;
+      }
+      const low = words[row * 2] >>> 0;
+      const high = words[row * 2 + 1];
+      const ms = high * 4294967296 + low;
+      if (ms < MIN_TIMESTAMP_MS || ms > MAX_TIMESTAMP_MS) {
+        micros.appendNull();
+        const message = `the Kafka timestamp ${timestampsMs.getBigInt(row)} ms is outside the years 0001 to 9999`;
+        this.excluded.push({ row, reason: 'OUT_OF_RANGE', field: 'kafka_timestamp', message });
+        continue;
+      }
+      if (ms > max) max = ms;
+      const product = low * 1000;
+      micros.appendWords(product | 0, high * 1000 + Math.floor(product / 4294967296));
+    }
+    this.maxTimestampMs = max;
+  }
+
+  private excludeInvalidUtf8(rows: readonly number[], field: 'value' | 'key'): void {
+    const column = field === 'value' ? this.columns.values : this.columns.keys;
+    for (const row of rows) {
+      const bytes = column.get(row)!;
+      const message = `the ${field} (${bytes.length} bytes) is not valid UTF-8: first bad byte at ${firstInvalidUtf8(bytes)}`;
+      this.excluded.push({ row, reason: 'INVALID_UTF8', field, message });
+    }
+  }
+
+  private excludeTombstones(): void {
+    const { values } = this.columns;
+    for (let row = 0; row < values.length; row++) {
+      if (values.isNull(row)) this.excluded.push({ row, reason: null, field: 'value', message: 'tombstone' });
+    }
+  }
+}
+
+/** In row order, one entry a row; a quarantine reason goes before a drop, so that no broken record is dropped. */
+function firstPerRow(rows: ExcludedRow[]): ExcludedRow[] {
+  const sorted = [...rows].sort(
+    (a, b) => a.row - b.row || Number(a.reason === null) - Number(b.reason === null),
+  );
+  return sorted.filter((entry, i) => i === 0 || entry.row !== sorted[i - 1].row);
+}

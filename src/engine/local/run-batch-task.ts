@@ -1,0 +1,223 @@
+import type { RecordColumns } from '../../columns/record-columns.ts';
+import { topicPartitionKey } from '../../core/topic-partition.ts';
+import { SluiceError } from '../../errors.ts';
+import { readRanges } from '../../kafka/range-reader.ts';
+import type { PartitionCursor } from '../../kafka/record-set-decoder.ts';
+import type { FileIO } from '../../storage/file-io.ts';
+import type { Failpoints } from '../failpoint.ts';
+import type { BatchTask, BatchTaskResult, RangeResult, TopicTargets, WrittenFile } from './batch-task.ts';
+import { FileNaming } from './data-file-series.ts';
+import { addOffset, type OffsetStretch, uniteGaps } from './gaps.ts';
+import { QuarantineWriter } from './quarantine-writer.ts';
+import { RowBlock } from './row-block.ts';
+import { TableWriter } from './table-writer.ts';
+
+/** Shares of the task's memory: the rest is room for what the codecs allocate until it is collected. */
+const READ_SHARE = 0.35;
+const WRITE_SHARE = 0.35;
+const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
+
+export interface TaskHost {
+  io: FileIO;
+  signal: AbortSignal;
+  failpoints: Failpoints;
+  /** Records and broker bytes since the last call. */
+  onProgress(records: number, bytes: number): void;
+}
+
+interface RangeTally {
+  quarantined: number;
+  dropped: number;
+  /** As ascending stretches. */
+  droppedOffsets: OffsetStretch[];
+  maxTimestampMs: number;
+}
+
+/**
+ * Reads the ranges of a task from the broker and writes them into data files, durable when it resolves. On any error
+ * the files of this task are given up and deleted: nobody refers to them yet. Throws what the reader, the storage and
+ * the writers throw, and FUNNEL_MISMATCH where the offsets do not add up.
+ */
+export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<BatchTaskResult> {
+  const writers = new TaskWriters(task, host);
+  try {
+    const cursors = await readRanges({
+      client: {
+        bootstrapServers: task.reader.bootstrapServers,
+        clientId: task.reader.clientId,
+        kafka: task.reader.kafka,
+        requestDeadlineMs: task.reader.requestDeadlineMs,
+      },
+      ranges: task.ranges,
+      isolationLevel: task.reader.isolationLevel,
+      budgetBytes: Math.floor(task.budgetBytes * READ_SHARE),
+      signal: host.signal,
+      checkUtf8Values: task.topics.some((t) => t.checkUtf8Values),
+      checkUtf8Keys: task.topics.some((t) => t.checkUtf8Keys),
+      onRows: (cursor, columns) => writers.onRows(cursor, columns),
+      afterPart: () => writers.settle(),
+      onProgress: host.onProgress,
+    });
+    host.failpoints.hit('write');
+    const files = await writers.close();
+    host.failpoints.hit('after-write');
+    return {
+      files,
+      ranges: cursors.map((cursor, i) =>
+        rangeResult(task, cursor, task.ranges[i].from, writers.tallyOf(cursor)),
+      ),
+    };
+  } catch (error) {
+    await writers.abort();
+    throw error;
+  }
+}
+
+/** The writers of one task: a data and a quarantine writer per topic, opened when first needed. */
+class TaskWriters {
+  private readonly task: BatchTask;
+  private readonly host: TaskHost;
+  private readonly naming: FileNaming;
+  private readonly topics: Map<string, TopicTargets>;
+  private readonly data = new Map<string, TableWriter>();
+  private readonly quarantine = new Map<string, QuarantineWriter>();
+  private readonly tallies = new Map<string, RangeTally>();
+  private readonly block = new RowBlock();
+  private readonly writeLimitBytes: number;
+  private readonly rowGroupBytes: number;
+
+  constructor(task: BatchTask, host: TaskHost) {
+    this.task = task;
+    this.host = host;
+    this.naming = new FileNaming(task.batchId, task.taskIndex, task.writerId);
+    this.topics = new Map(task.topics.map((t) => [t.topic, t]));
+    this.writeLimitBytes = Math.floor(task.budgetBytes * WRITE_SHARE);
+    this.rowGroupBytes = Math.min(MAX_ROW_GROUP_BYTES, Math.floor(this.writeLimitBytes / 2));
+  }
+
+  /** By range: two ranges of one partition may be read by one task. */
+  tallyOf(at: { topic: string; partition: number; until: bigint }): RangeTally {
+    const key = `${topicPartitionKey(at.topic, at.partition)}:${at.until}`;
+    let tally = this.tallies.get(key);
+    if (tally === undefined) {
+      tally = { quarantined: 0, dropped: 0, droppedOffsets: [], maxTimestampMs: Number.NEGATIVE_INFINITY };
+      this.tallies.set(key, tally);
+    }
+    return tally;
+  }
+
+  onRows(cursor: PartitionCursor, columns: RecordColumns): void {
+    this.host.failpoints.hit('read');
+    const targets = this.topics.get(cursor.topic)!;
+    const tally = this.tallyOf(cursor);
+    const { block } = this;
+    block.load(targets, cursor.partition, columns);
+    if (block.maxTimestampMs > tally.maxTimestampMs) tally.maxTimestampMs = block.maxTimestampMs;
+    let from = 0;
+    for (const excluded of block.excluded) {
+      if (excluded.row > from) this.dataWriter(targets).append(block, from, excluded.row);
+      if (excluded.reason === null) {
+        tally.dropped++;
+        addOffset(tally.droppedOffsets, columns.offsets.getBigInt(excluded.row));
+      } else {
+        this.quarantineWriter(targets).append(block, excluded);
+        tally.quarantined++;
+      }
+      from = excluded.row + 1;
+    }
+    if (from < columns.length) this.dataWriter(targets).append(block, from, columns.length);
+  }
+
+  /** Shares the write limit among the open tables by need: the largest gives way first. */
+  async settle(): Promise<void> {
+    for (const writer of this.quarantine.values()) await writer.settle();
+    for (const writer of this.data.values()) await writer.settle(this.writeLimitBytes);
+    let total = this.bufferedBytes();
+    while (total > this.writeLimitBytes) {
+      const largest = [...this.data.values()].reduce((a, b) => (b.bufferedBytes > a.bufferedBytes ? b : a));
+      const before = largest.bufferedBytes;
+      await largest.settle(Math.floor(before / 2));
+      const after = this.bufferedBytes();
+      if (after >= total) return;
+      total = after;
+    }
+  }
+
+  async close(): Promise<WrittenFile[]> {
+    const files: WrittenFile[] = [];
+    for (const writer of [...this.quarantine.values(), ...this.data.values()]) {
+      for (const file of await writer.close()) files.push({ table: writer.target.table, file });
+    }
+    return files;
+  }
+
+  async abort(): Promise<void> {
+    for (const writer of [...this.quarantine.values(), ...this.data.values()]) await writer.abort();
+  }
+
+  private bufferedBytes(): number {
+    let bytes = 0;
+    for (const writer of this.data.values()) bytes += writer.bufferedBytes;
+    return bytes;
+  }
+
+  private dataWriter(targets: TopicTargets): TableWriter {
+    let writer = this.data.get(targets.data.table);
+    if (writer === undefined) {
+      writer = new TableWriter(
+        targets.data,
+        this.host.io,
+        this.naming,
+        this.task.batchTimestampMs,
+        this.rowGroupBytes,
+      );
+      this.data.set(targets.data.table, writer);
+    }
+    return writer;
+  }
+
+  private quarantineWriter(targets: TopicTargets): QuarantineWriter {
+    let writer = this.quarantine.get(targets.quarantine.table);
+    if (writer === undefined) {
+      writer = new QuarantineWriter(
+        targets.quarantine,
+        this.host.io,
+        this.naming,
+        this.task,
+        this.rowGroupBytes,
+      );
+      this.quarantine.set(targets.quarantine.table, writer);
+    }
+    return writer;
+  }
+}
+
+function rangeResult(task: BatchTask, cursor: PartitionCursor, from: bigint, tally: RangeTally): RangeResult {
+  const rows = cursor.rows - tally.quarantined - tally.dropped;
+  const offsets = cursor.until - from;
+  const sum = cursor.rows + cursor.control + cursor.aborted + cursor.holes;
+  if (cursor.position !== cursor.until || BigInt(sum) !== offsets) {
+    throw new SluiceError(
+      'FUNNEL_MISMATCH',
+      `batch ${task.batchId}, ${cursor.topic}-${cursor.partition} [${from}, ${cursor.until}): expected ${offsets} offsets, ` +
+        `found ${cursor.rows} records, ${cursor.control} control, ${cursor.aborted} aborted and ${cursor.holes} holes up to ${cursor.position}; nothing was committed`,
+      { context: { topic: cursor.topic, partition: cursor.partition } },
+    );
+  }
+  return {
+    topic: cursor.topic,
+    partition: cursor.partition,
+    from,
+    until: cursor.until,
+    rows,
+    quarantined: tally.quarantined,
+    dropped: tally.dropped,
+    control: cursor.control,
+    aborted: cursor.aborted,
+    holes: cursor.holes,
+    bytes: cursor.bytes,
+    leaderEpoch: cursor.leaderEpoch,
+    ...uniteGaps(cursor.gaps, tally.droppedOffsets, cursor.gapsCut),
+    maxTimestampMs: Number.isFinite(tally.maxTimestampMs) ? tally.maxTimestampMs : null,
+  };
+}

@@ -1,0 +1,154 @@
+import { Worker } from 'node:worker_threads';
+import { SluiceError } from '../../errors.ts';
+import type { FileIO } from '../../storage/file-io.ts';
+import { Failpoints } from '../failpoint.ts';
+import type { BatchTask, BatchTaskResult } from './batch-task.ts';
+import { runBatchTask } from './run-batch-task.ts';
+import type { FromWorker, ToWorker, WorkerSetup } from './worker.ts';
+
+export type TaskProgress = (records: number, bytes: number) => void;
+
+/** Runs the tasks of a batch, each in a worker of its own. */
+export interface WorkerPool {
+  readonly size: number;
+  /** At most `size` tasks. Rejects with the first error, after all tasks have ended. */
+  run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<BatchTaskResult[]>;
+  close(): Promise<void>;
+}
+
+/** Worker threads that live as long as the run. They are started at once, so that they load while the batch is planned. */
+export class ThreadPool implements WorkerPool {
+  readonly size: number;
+  private readonly threads: Thread[];
+
+  constructor(size: number, failpoints: string) {
+    this.size = size;
+    this.threads = Array.from({ length: size }, () => new Thread(failpoints));
+  }
+
+  async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<BatchTaskResult[]> {
+    const abort = (): void => {
+      for (const thread of this.threads) thread.abort();
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    try {
+      const settled = await Promise.allSettled(
+        tasks.map(async (task, i) => {
+          try {
+            return await this.threads[i].run(task, onProgress);
+          } catch (error) {
+            // The others' work is of no use any more: they give up their files.
+            abort();
+            throw error;
+          }
+        }),
+      );
+      return results(settled);
+    } finally {
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.threads.map((thread) => thread.close()));
+  }
+}
+
+/** Runs the tasks in this thread, one after another, over a given FileIO: for tests that inject faults. */
+export class InlinePool implements WorkerPool {
+  readonly size: number;
+  private readonly io: FileIO;
+  private readonly failpoints: Failpoints;
+
+  constructor(size: number, io: FileIO, failpoints: string) {
+    this.size = size;
+    this.io = io;
+    this.failpoints = new Failpoints(failpoints);
+  }
+
+  async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<BatchTaskResult[]> {
+    const finished: BatchTaskResult[] = [];
+    for (const task of tasks)
+      finished.push(
+        await runBatchTask(task, { io: this.io, signal, failpoints: this.failpoints, onProgress }),
+      );
+    return finished;
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** The first real error wins over the aborts that it caused. */
+function results(settled: PromiseSettledResult<BatchTaskResult>[]): BatchTaskResult[] {
+  const errors = settled.filter((s) => s.status === 'rejected').map((s) => s.reason as unknown);
+  if (errors.length > 0) throw errors.find((e) => !isAbort(e)) ?? errors[0];
+  return settled.map((s) => (s as PromiseFulfilledResult<BatchTaskResult>).value);
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof SluiceError && error.context['aborted'] === true;
+}
+
+class Thread {
+  private readonly worker: Worker;
+  private pending:
+    | { resolve(result: BatchTaskResult): void; reject(error: unknown): void; onProgress: TaskProgress }
+    | undefined;
+  private failure: unknown;
+
+  constructor(failpoints: string) {
+    const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
+    const setup: WorkerSetup = { failpoints };
+    this.worker = new Worker(new URL(file, import.meta.url), { workerData: setup, stderr: false });
+    this.worker.unref();
+    this.worker.on('message', (message: FromWorker) => this.onMessage(message));
+    this.worker.on('error', (error) =>
+      this.fail(new SluiceError('WORKER_DIED', `a worker thread died: ${error.message}`, { cause: error })),
+    );
+    this.worker.on('exit', (code) =>
+      this.fail(new SluiceError('WORKER_DIED', `a worker thread ended with code ${code}`)),
+    );
+  }
+
+  run(task: BatchTask, onProgress: TaskProgress): Promise<BatchTaskResult> {
+    if (this.failure !== undefined) return Promise.reject(this.failure);
+    this.worker.ref();
+    return new Promise((resolve, reject) => {
+      this.pending = { resolve, reject, onProgress };
+      this.post({ kind: 'run', task });
+    });
+  }
+
+  abort(): void {
+    if (this.pending !== undefined) this.post({ kind: 'abort' });
+  }
+
+  async close(): Promise<void> {
+    await this.worker.terminate();
+  }
+
+  private post(message: ToWorker): void {
+    this.worker.postMessage(message);
+  }
+
+  private onMessage(message: FromWorker): void {
+    if (message.kind === 'ready') return;
+    if (message.kind === 'progress') {
+      this.pending?.onProgress(message.records, message.bytes);
+      return;
+    }
+    const pending = this.pending;
+    this.pending = undefined;
+    this.worker.unref();
+    if (message.kind === 'done') pending?.resolve(message.result);
+    else pending?.reject(SluiceError.fromPlain(message.error));
+  }
+
+  private fail(error: unknown): void {
+    this.failure ??= error;
+    const pending = this.pending;
+    this.pending = undefined;
+    pending?.reject(error);
+  }
+}

@@ -1,0 +1,112 @@
+import type { LostRange, TopicIncarnation } from '../checkpoint/records.ts';
+import { getOffset, type OffsetMap, offsetEntries, setOffset } from '../core/offset-range.ts';
+import { topicPartitionKey } from '../core/topic-partition.ts';
+import { SluiceError } from '../errors.ts';
+import type { SourceState } from './source-state.ts';
+
+/** What the checkpoint knows of the log that it came from. */
+export interface KnownSource {
+  clusterId: string | null;
+  topics: TopicIncarnation[];
+  /** The next offset to read of every partition. */
+  positions: OffsetMap;
+}
+
+/** Throws CLUSTER_REPLACED, TOPIC_REPLACED or PARTITIONS_DELETED: the log is not the one that the checkpoint came from (spec 20). */
+export function checkIdentity(known: KnownSource, state: SourceState): void {
+  if (known.clusterId !== null && state.clusterId !== null && known.clusterId !== state.clusterId) {
+    throw new SluiceError(
+      'CLUSTER_REPLACED',
+      `the checkpoint came from cluster ${known.clusterId}, the brokers belong to cluster ${state.clusterId}; nothing was read. Point kafka.bootstrap.servers at the right cluster, or start a new checkpoint`,
+      { context: { expected: known.clusterId, found: state.clusterId } },
+    );
+  }
+  for (const { topic, topicId } of known.topics) {
+    const found = state.topicIds.get(topic);
+    if (topicId === null || found === undefined || found === null || found === topicId) continue;
+    throw new SluiceError(
+      'TOPIC_REPLACED',
+      `topic ${topic} was deleted and created anew: the checkpoint came from topic id ${topicId}, the brokers have ${found}; nothing was read. ` +
+        `\`sluice checkpoint reset --topic ${topic} --to earliest\` previews how to go on with the new topic`,
+      { context: { topic, expected: topicId, found } },
+    );
+  }
+  const present = new Set(state.partitions.map((p) => topicPartitionKey(p.topic, p.partition)));
+  const gone: string[] = [];
+  for (const { topic, partition } of offsetEntries(known.positions)) {
+    if (state.topicIds.has(topic) && !present.has(topicPartitionKey(topic, partition)))
+      gone.push(topicPartitionKey(topic, partition));
+  }
+  if (gone.length > 0) {
+    throw new SluiceError(
+      'PARTITIONS_DELETED',
+      `partitions of the checkpoint no longer exist: ${gone.join(', ')}; nothing was read`,
+      {
+        context: { partitions: gone },
+      },
+    );
+  }
+}
+
+/**
+ * Compares the positions with the log's start and end. A log that ends below a position was truncated or replaced, and
+ * its offsets name other records now: always DATA_LOSS (case C13). A log that starts above a position has lost the
+ * range between: it is returned, and the position moves to the start, never to the end (case C12). The caller stops
+ * with `deletedError` or, under `failOnDataLoss: false`, records the ranges.
+ */
+export function findLostRanges(known: KnownSource, state: SourceState): LostRange[] {
+  const lost: LostRange[] = [];
+  for (const { topic, partition } of state.partitions) {
+    const position = getOffset(known.positions, topic, partition);
+    if (position === undefined) continue;
+    const end = getOffset(state.highWatermark, topic, partition)!;
+    if (end < position) throw truncated(topic, partition, position, end);
+    const start = getOffset(state.earliest, topic, partition)!;
+    if (start <= position) continue;
+    lost.push({
+      topic,
+      partition,
+      from: position,
+      until: start,
+      topicId: state.topicIds.get(topic) ?? null,
+      reason: 'retention deleted the records before they were read',
+      acceptedBy: 'failOnDataLoss=false',
+    });
+    setOffset(known.positions, topic, partition, start);
+  }
+  return lost;
+}
+
+function truncated(topic: string, partition: number, position: bigint, end: bigint): SluiceError {
+  return new SluiceError(
+    'DATA_LOSS',
+    `${topic}-${partition}: log end ${end} < checkpoint position ${position}; was the topic recreated, or the broker's volume lost? Nothing was read. ` +
+      `\`sluice checkpoint reset --topic ${topic} --to earliest\` previews how to go on`,
+    { context: { topic, partition, position: position.toString(), logEnd: end.toString() } },
+  );
+}
+
+/** DATA_LOSS over all lost ranges. `oldestMs` gives the time of the first record that is still there, by partition key. */
+export function deletedError(lost: readonly LostRange[], oldestMs: ReadonlyMap<string, number>): SluiceError {
+  const lines = lost.map(({ topic, partition, from, until }) => {
+    const key = topicPartitionKey(topic, partition);
+    const oldest = oldestMs.get(key);
+    const age = oldest === undefined ? '' : ` (its oldest record is of ${new Date(oldest).toISOString()})`;
+    return `${key}: offsets [${from}, ${until}) were deleted before they were read, ${until - from} records lost; the log now starts at ${until}${age}`;
+  });
+  return new SluiceError(
+    'DATA_LOSS',
+    `${lines.join('; ')}. Nothing was read. With \`failOnDataLoss: false\`, or after \`sluice checkpoint reset --topic ${lost[0].topic} --to earliest\`, the run goes on at the log's start and records the loss`,
+    {
+      context: {
+        lost: lost.map(({ topic, partition, from, until }) => ({
+          topic,
+          partition,
+          from: from.toString(),
+          until: until.toString(),
+          count: (until - from).toString(),
+        })),
+      },
+    },
+  );
+}

@@ -1,0 +1,74 @@
+import type { OffsetRange } from '../core/offset-range.ts';
+import { topicPartitionKey } from '../core/topic-partition.ts';
+import { SluiceError } from '../errors.ts';
+import type { RangeResult } from './local/batch-task.ts';
+import { uniteGaps } from './local/gaps.ts';
+
+/**
+ * What the workers read, put together per planned range, in the plan's order; empty ranges get an empty funnel. Throws
+ * FUNNEL_MISMATCH where the pieces do not cover a planned range exactly.
+ */
+export function mergeRangeResults(
+  planned: readonly OffsetRange[],
+  results: readonly RangeResult[],
+  batchId: number,
+): RangeResult[] {
+  const pieces = new Map<string, RangeResult[]>();
+  for (const result of results) {
+    const key = topicPartitionKey(result.topic, result.partition);
+    pieces.set(key, [...(pieces.get(key) ?? []), result]);
+  }
+  return planned.map((range) => {
+    const mine = (pieces.get(topicPartitionKey(range.topic, range.partition)) ?? []).sort((a, b) =>
+      a.from < b.from ? -1 : 1,
+    );
+    const merged = emptyFunnel(range);
+    let at = range.from;
+    for (const piece of mine) {
+      if (piece.from !== at) break;
+      addPiece(merged, piece);
+      at = piece.until;
+    }
+    if (at !== range.until) {
+      throw new SluiceError(
+        'FUNNEL_MISMATCH',
+        `batch ${batchId}, ${range.topic}-${range.partition}: planned [${range.from}, ${range.until}), read up to ${at}; nothing was committed`,
+      );
+    }
+    return merged;
+  });
+}
+
+function emptyFunnel(range: OffsetRange): RangeResult {
+  return {
+    topic: range.topic,
+    partition: range.partition,
+    from: range.from,
+    until: range.until,
+    rows: 0,
+    quarantined: 0,
+    dropped: 0,
+    control: 0,
+    aborted: 0,
+    holes: 0,
+    bytes: 0,
+    leaderEpoch: -1,
+    gaps: [],
+    gapsCut: false,
+    maxTimestampMs: null,
+  };
+}
+
+function addPiece(into: RangeResult, piece: RangeResult): void {
+  into.rows += piece.rows;
+  into.quarantined += piece.quarantined;
+  into.dropped += piece.dropped;
+  into.control += piece.control;
+  into.aborted += piece.aborted;
+  into.holes += piece.holes;
+  into.bytes += piece.bytes;
+  if (piece.leaderEpoch >= 0) into.leaderEpoch = piece.leaderEpoch;
+  if (piece.maxTimestampMs !== null)
+    into.maxTimestampMs = Math.max(into.maxTimestampMs ?? piece.maxTimestampMs, piece.maxTimestampMs);
+  Object.assign(into, uniteGaps(into.gaps, piece.gaps, into.gapsCut || piece.gapsCut));
+}

@@ -1,0 +1,146 @@
+import type { Checkpoint } from '../checkpoint/checkpoint.ts';
+import type { PipelineConfig } from '../config/pipeline-config.ts';
+import type { OffsetMap } from '../core/offset-range.ts';
+import { nextTriggerTime } from '../core/trigger.ts';
+import { isSluiceError } from '../errors.ts';
+import type { Catalog } from '../iceberg/catalog.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { FileIO } from '../storage/file-io.ts';
+import { BatchPlanner } from './batch-planner.ts';
+import type { BatchRunner, FinishedBatch, PlannedBatch } from './batch-runner.ts';
+import type { Failpoints } from './failpoint.ts';
+import type { EngineHost, RunSummary } from './host.ts';
+
+export interface MicroBatchLoopContext {
+  config: PipelineConfig;
+  host: EngineHost;
+  checkpoint: Checkpoint;
+  catalog: Catalog;
+  io: FileIO;
+  cluster: KafkaCluster;
+  runner: BatchRunner;
+  failpoints: Failpoints;
+  runId: string;
+  writerId: string;
+  sleep(ms: number): Promise<void>;
+}
+
+/**
+ * The micro-batch loop: an unfinished batch first, then batch after batch by the trigger. One batch at a time; the
+ * next is planned only when `commits/N` of the one before is written.
+ */
+export class MicroBatchLoop {
+  private readonly context: MicroBatchLoopContext;
+  private readonly planner: BatchPlanner;
+  /** The ends of an availableNow run, frozen when its first new batch is planned (spec 20.5). */
+  private frozen: OffsetMap | null = null;
+  private readonly total = { batches: 0, records: 0, quarantined: 0, bytes: 0 };
+
+  constructor(context: MicroBatchLoopContext) {
+    this.context = context;
+    this.planner = new BatchPlanner(context);
+  }
+
+  async run(): Promise<Omit<RunSummary, 'pipelineId' | 'runId' | 'seconds'>> {
+    const { host, config } = this.context;
+    const unfinished = await this.planner.recover();
+    if (unfinished !== null && !(await this.runBatch(unfinished)))
+      return { ...this.total, stopped: 'abandoned' };
+    const stopped =
+      config.trigger.kind === 'processingTime'
+        ? await this.runByTime(config.trigger.intervalMs)
+        : await this.runToEnd(config.trigger.kind);
+    if (stopped === 'asked') host.log.info('stopped as asked');
+    return { ...this.total, stopped };
+  }
+
+  private async runByTime(intervalMs: number): Promise<RunSummary['stopped']> {
+    const { host } = this.context;
+    while (!host.stop.aborted) {
+      const startedAt = host.now();
+      const batch = await this.planner.next({
+        frozen: null,
+        limit: this.context.config.source.maxOffsetsPerTrigger,
+      });
+      if (batch !== null && !(await this.runBatch(batch))) return 'abandoned';
+      await this.idleUntil(nextTriggerTime(startedAt, intervalMs));
+    }
+    return 'asked';
+  }
+
+  /** availableNow: batch after batch up to the frozen ends. once: one batch with all there is, as Spark without a limit. */
+  private async runToEnd(kind: 'availableNow' | 'once'): Promise<RunSummary['stopped']> {
+    const { host, config } = this.context;
+    while (!host.stop.aborted) {
+      this.frozen ??= await this.planner.freezeEnds();
+      const limit = kind === 'once' ? null : config.source.maxOffsetsPerTrigger;
+      const batch = await this.planner.next({ frozen: this.frozen, limit });
+      if (batch === null) return 'finished';
+      if (!(await this.runBatch(batch))) return 'abandoned';
+      if (kind === 'once') return 'finished';
+    }
+    return 'asked';
+  }
+
+  /** False where the batch was abandoned because the end was asked for. */
+  private async runBatch(batch: PlannedBatch): Promise<boolean> {
+    const { host, config, checkpoint, failpoints, runner } = this.context;
+    const abandon = abandonLater(host.stop, config.shutdownTimeoutMs);
+    let finished: FinishedBatch;
+    try {
+      finished = await runner.run(batch, await this.planner.tablesOf(batch.plan), abandon.signal);
+    } catch (error) {
+      if (abandon.signal.aborted && isSluiceError(error) && error.context['aborted'] === true) {
+        host.log.warn(`batch ${batch.plan.batchId} was abandoned: it is read again by the next run`);
+        return false;
+      }
+      throw error;
+    } finally {
+      abandon.release();
+    }
+    const { report, funnel } = finished;
+    this.planner.committed(funnel);
+    this.total.batches++;
+    this.total.records += report.records;
+    this.total.quarantined += report.quarantined;
+    this.total.bytes += report.bytes;
+    failpoints.hit('before-purge');
+    await checkpoint.purge(config.retention.minBatchesToRetain);
+    failpoints.hit('after-purge');
+    await host.onBatch?.(report);
+    return true;
+  }
+
+  private async idleUntil(timeMs: number): Promise<void> {
+    const { host } = this.context;
+    const wait = timeMs - host.now();
+    if (wait <= 0 || host.stop.aborted) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(done, wait);
+      function done(): void {
+        clearTimeout(timer);
+        host.stop.removeEventListener('abort', done);
+        resolve();
+      }
+      host.stop.addEventListener('abort', done, { once: true });
+    });
+  }
+}
+
+/** Aborts when `stop` was aborted and the batch has not ended for half of the time that is given for the shutdown. */
+function abandonLater(stop: AbortSignal, timeoutMs: number): { signal: AbortSignal; release(): void } {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const arm = (): void => {
+    timer = setTimeout(() => controller.abort(), timeoutMs / 2);
+  };
+  if (stop.aborted) arm();
+  else stop.addEventListener('abort', arm, { once: true });
+  return {
+    signal: controller.signal,
+    release: () => {
+      clearTimeout(timer);
+      stop.removeEventListener('abort', arm);
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { SluiceError } from '../errors.ts';
+
+/** What one batch brought. */
+interface Counts {
+  records: number;
+  quarantined: number;
+}
+
+/**
+ * The threshold `quarantine.maxRatio` over the last `window` records (spec 40): a schema change upstream must not
+ * drain a topic into quarantine unnoticed. Batches are counted whole, newest first, until the window is full; a window
+ * that is not full yet counts as full, so that the first few broken records of a quiet topic stop nothing.
+ */
+export class QuarantineGuard {
+  private readonly maxRatio: number;
+  private readonly window: number;
+  private readonly recent: Counts[] = [];
+
+  constructor(options: { maxRatio: number; window: number }) {
+    this.maxRatio = options.maxRatio;
+    this.window = options.window;
+  }
+
+  /** Takes a committed batch into account. */
+  add(batch: Counts): void {
+    this.recent.unshift(batch);
+    let records = 0;
+    const keep = this.recent.findIndex((b) => {
+      records += b.records;
+      return records >= this.window;
+    });
+    if (keep >= 0) this.recent.length = keep + 1;
+  }
+
+  /** Throws QUARANTINE_RATIO where the window that ends with `batch` holds too many quarantined records. */
+  check(batchId: number, batch: Counts): void {
+    let { records, quarantined } = batch;
+    for (const earlier of this.recent) {
+      if (records >= this.window) break;
+      records += earlier.records;
+      quarantined += earlier.quarantined;
+    }
+    if (batch.quarantined === 0 || quarantined <= this.maxRatio * Math.max(records, this.window)) return;
+    throw new SluiceError(
+      'QUARANTINE_RATIO',
+      `batch ${batchId}: ${quarantined} of the last ${records} records could not be decoded, quarantine.maxRatio ${this.maxRatio} allows ` +
+        `${Math.floor(this.maxRatio * Math.max(records, this.window))}; nothing of the batch was committed. Look at what the producer changed, or run with --accept-quarantine to let them go to the quarantine table`,
+      { context: { batchId, records, quarantined, maxRatio: this.maxRatio } },
+    );
+  }
+}

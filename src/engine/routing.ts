@@ -1,0 +1,60 @@
+import type { TableRule } from '../config/pipeline-config.ts';
+import { expandTableTemplate, findTableNameCollisions } from '../core/table-name.ts';
+import { matchesTopicPattern } from '../core/topic-pattern.ts';
+import { SluiceError } from '../errors.ts';
+
+/** Where the records of one topic go. */
+export interface TopicRoute {
+  topic: string;
+  /** `namespace.name`. */
+  table: string;
+  quarantineTable: string;
+  rule: TableRule;
+}
+
+/**
+ * The routes of all topics, by the first rule that matches. Throws CONFIG_INVALID where no rule matches a topic, and
+ * where two topics would meet in one table by the naming rule (spec 50).
+ */
+export function routeTopics(topics: readonly string[], rules: readonly TableRule[]): TopicRoute[] {
+  const routes = topics.map((topic): TopicRoute => {
+    const rule = rules.find((r) => matchesTopicPattern(r.match, topic));
+    if (rule === undefined) {
+      throw new SluiceError(
+        'CONFIG_INVALID',
+        `topic ${topic}: no rule under \`tables:\` matches it; add one, for example \`match: "*"\``,
+        { context: { topic } },
+      );
+    }
+    const table = expandTableTemplate(rule.table, topic);
+    return { topic, table, quarantineTable: `${table}__quarantine`, rule };
+  });
+  const [collision] = findTableNameCollisions(
+    routes.map((r) => ({ topic: r.topic, template: r.rule.table })),
+  );
+  if (collision !== undefined) {
+    throw new SluiceError(
+      'CONFIG_INVALID',
+      `topics ${collision.topics.join(' and ')} would meet in table ${collision.table}: names are lower-cased and every character outside a-z, 0-9, _ becomes _; give one of them a rule of its own`,
+      { context: { ...collision } },
+    );
+  }
+  return routes;
+}
+
+/** The part of the configuration that decides where rows go, as canonical text: kept in `plan/N` (spec 30). */
+export function routingText(rules: readonly TableRule[], includeHeaders: boolean): string {
+  return JSON.stringify({ version: 1, includeHeaders, tables: rules });
+}
+
+/** The way back from `routingText`. Throws PLAN_CONFIG_CHANGED for a text of another version. */
+export function parseRoutingText(text: string): { rules: TableRule[]; includeHeaders: boolean } {
+  const parsed = JSON.parse(text) as { version?: number; includeHeaders?: boolean; tables?: TableRule[] };
+  if (parsed.version !== 1 || !Array.isArray(parsed.tables)) {
+    throw new SluiceError(
+      'PLAN_CONFIG_CHANGED',
+      `the planned batch was made under a routing configuration of version ${parsed.version}, this version knows 1; finish the batch with the version that planned it`,
+    );
+  }
+  return { rules: parsed.tables, includeHeaders: parsed.includeHeaders === true };
+}

@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openCatalog } from '../catalog/open-catalog.ts';
+import { Checkpoint } from '../checkpoint/checkpoint.ts';
+import type { PipelineConfig } from '../config/pipeline-config.ts';
+import { KafkaCluster } from '../kafka/cluster.ts';
+import { resolveFileIO } from '../storage/resolve-file-io.ts';
+import { BatchRunner } from './batch-runner.ts';
+import { Failpoints } from './failpoint.ts';
+import type { EngineHost, RunSummary } from './host.ts';
+import { InlinePool, ThreadPool } from './local/worker-pool.ts';
+import { MicroBatchLoop } from './micro-batch-loop.ts';
+
+/** How often the lease is renewed while a run lives. */
+const HEARTBEAT_MS = 10_000;
+
+/**
+ * Runs a pipeline by its trigger until there is nothing more to do, the host asks for the end, or an error. Everything
+ * that was opened is closed again. Throws a SluiceError; after one, every offset is either committed or will be read
+ * again: a later run goes on from the checkpoint.
+ */
+export async function runPipeline(config: PipelineConfig, host: EngineHost): Promise<RunSummary> {
+  const startedAt = host.now();
+  const failpoints = new Failpoints(host.failpoints);
+  const writerId = host.randomUuid();
+  // Threads load while the checkpoint, the catalog and the brokers are asked.
+  const io = host.seams?.fileIO ?? resolveFileIO(config.checkpointLocation);
+  const pool = host.seams?.inlineWorkers
+    ? new InlinePool(1, io, host.failpoints)
+    : new ThreadPool(config.source.workers, host.failpoints);
+  const closers: (() => Promise<void>)[] = [() => pool.close()];
+  try {
+    const cluster = KafkaCluster.connect({
+      bootstrapServers: config.source.bootstrapServers,
+      clientId: `sluice-${config.name}`,
+      kafka: config.source.kafka,
+      requestDeadlineMs: config.source.requestDeadlineMs,
+      now: () => host.now(),
+      random: () => host.random(),
+      log: (line) => host.log[line.level](line.msg, line),
+    });
+    cluster.then((c) => closers.push(() => c.close())).catch(() => undefined);
+    const checkpoint = await Checkpoint.open({
+      io,
+      location: config.checkpointLocation,
+      pipelineName: config.name,
+      owner: { host: host.hostname, pid: host.pid, writerId },
+      now: () => host.now(),
+      randomUuid: () => host.randomUuid(),
+      warn: (message, context) => host.log.warn(message, context),
+    });
+    await takeLease(checkpoint, host, closers);
+    const sleep = (ms: number): Promise<void> => delay(ms);
+    const services = { io, now: () => host.now(), randomUuid: () => host.randomUuid(), sleep };
+    const catalog = await (host.seams?.openCatalog ?? openCatalog)(config.catalog, services);
+    closers.push(() => catalog.close());
+    const runId = host.randomUuid();
+    const runner = new BatchRunner({
+      config,
+      host,
+      checkpoint,
+      catalog,
+      io,
+      pool,
+      failpoints,
+      runId,
+      writerId,
+      sleep,
+    });
+    const loop = new MicroBatchLoop({
+      config,
+      host,
+      checkpoint,
+      catalog,
+      io,
+      cluster: await cluster,
+      runner,
+      failpoints,
+      runId,
+      writerId,
+      sleep,
+    });
+    const summary = await loop.run();
+    return { ...summary, pipelineId: checkpoint.id, runId, seconds: (host.now() - startedAt) / 1000 };
+  } finally {
+    for (const close of closers.reverse()) {
+      await close().catch((error: unknown) =>
+        host.log.warn('something could not be closed', { error: String(error) }),
+      );
+    }
+  }
+}
+
+/** Says who else is there, and keeps our own lease alive; it is never trusted for safety (spec 30). */
+async function takeLease(
+  checkpoint: Checkpoint,
+  host: EngineHost,
+  closers: (() => Promise<void>)[],
+): Promise<void> {
+  const { previous, stale } = await checkpoint.acquireLease();
+  if (previous !== undefined && !stale) {
+    host.log.warn(
+      `the checkpoint seems to be in use by process ${previous.pid} on ${previous.host}; two processes on one checkpoint stop each other`,
+      {
+        owner: previous,
+      },
+    );
+  }
+  const timer = setInterval(() => {
+    checkpoint
+      .heartbeat()
+      .catch((error: unknown) => host.log.warn('the lease could not be renewed', { error: String(error) }));
+  }, HEARTBEAT_MS);
+  timer.unref();
+  closers.push(async () => {
+    clearInterval(timer);
+    await checkpoint.releaseLease();
+  });
+}

@@ -1,0 +1,140 @@
+import type { TableRule } from '../config/pipeline-config.ts';
+import { isSluiceError, SluiceError } from '../errors.ts';
+import type { Catalog, CreateTableRequest, LoadedTable, TableIdentifier } from '../iceberg/catalog.ts';
+import { currentSchema, defaultSpec } from '../iceberg/metadata.ts';
+import { buildPartitionSpec } from '../iceberg/partition.ts';
+import { joinPath } from '../storage/file-io.ts';
+import { bindColumns, isText } from './bind-columns.ts';
+import { bronzeSchema, quarantineSchema } from './bronze-layout.ts';
+import type { TargetTable, TopicTargets } from './local/batch-task.ts';
+import type { TopicRoute } from './routing.ts';
+
+/** `a.b.c` -> namespace [a, b], name c. Throws CONFIG_INVALID for a name without a namespace. */
+export function parseTableName(text: string): TableIdentifier {
+  const parts = text.split('.');
+  if (parts.length < 2 || parts.some((part) => part === '')) {
+    throw new SluiceError(
+      'CONFIG_INVALID',
+      `table "${text}": expected NAMESPACE.NAME, for example bronze.ad_clicks`,
+    );
+  }
+  return { namespace: parts.slice(0, -1), name: parts[parts.length - 1] };
+}
+
+/** The tables of a run, made on demand and bound to their columns. */
+export interface TargetTables {
+  byTopic: Map<string, TopicTargets>;
+  /** By `namespace.name`. */
+  loaded: Map<string, LoadedTable>;
+}
+
+/**
+ * Loads the tables of all routes and creates those that are missing, data and quarantine alike. An existing table of
+ * any writer is used as it is. Throws TABLE_INCOMPATIBLE, and what the catalog throws.
+ */
+export async function openTargetTables(
+  catalog: Catalog,
+  routes: readonly TopicRoute[],
+  topicIds: ReadonlyMap<string, string | null>,
+  includeHeaders: boolean,
+): Promise<TargetTables> {
+  const tables: TargetTables = { byTopic: new Map(), loaded: new Map() };
+  for (const route of routes) {
+    const { rule } = route;
+    const data = await loadOrCreate(catalog, tables, route.table, () => bronzeRequest(rule, includeHeaders));
+    const quarantine = await loadOrCreate(catalog, tables, route.quarantineTable, () =>
+      quarantineRequest(rule),
+    );
+    const target = describeTable(route.table, data, 'data', rule);
+    tables.byTopic.set(route.topic, {
+      topic: route.topic,
+      topicId: topicIds.get(route.topic) ?? null,
+      data: target,
+      quarantine: describeTable(route.quarantineTable, quarantine, 'quarantine', rule),
+      checkUtf8Values: isText(target.schema, target.sources, 'value'),
+      checkUtf8Keys: isText(target.schema, target.sources, 'key'),
+    });
+  }
+  return tables;
+}
+
+async function loadOrCreate(
+  catalog: Catalog,
+  tables: TargetTables,
+  name: string,
+  request: () => CreateTableRequest,
+): Promise<LoadedTable> {
+  const known = tables.loaded.get(name);
+  if (known !== undefined) return known;
+  const identifier = parseTableName(name);
+  let table = await catalog.loadTable(identifier);
+  if (table === undefined) {
+    try {
+      table = await catalog.createTable(identifier, request());
+    } catch (error) {
+      // Another process was first: its table serves.
+      if (!isSluiceError(error, 'TABLE_EXISTS')) throw error;
+      table = await catalog.loadTable(identifier);
+      if (table === undefined) throw error;
+    }
+  }
+  tables.loaded.set(name, table);
+  return table;
+}
+
+function describeTable(
+  name: string,
+  table: LoadedTable,
+  role: 'data' | 'quarantine',
+  rule: TableRule,
+): TargetTable {
+  const { metadata } = table;
+  const schema = currentSchema(metadata);
+  return {
+    table: name,
+    uuid: metadata.tableUuid,
+    role,
+    dataLocation: metadata.properties['write.data.path'] ?? joinPath(metadata.location, 'data'),
+    schema,
+    spec: defaultSpec(metadata),
+    sortOrderId: 0,
+    sources: role === 'data' ? bindColumns(name, schema) : [],
+    timeZone: rule.timeZone,
+    tombstones: rule.tombstones,
+    codec: rule.codec,
+    codecLevel: rule.codecLevel,
+    targetFileSizeBytes: rule.targetFileSizeBytes,
+  };
+}
+
+function bronzeRequest(rule: TableRule, includeHeaders: boolean): CreateTableRequest {
+  const schema = bronzeSchema({ valueType: rule.valueType, keyType: rule.keyType, includeHeaders });
+  return {
+    schema,
+    partitionSpec: buildPartitionSpec(rule.partitionBy, schema),
+    formatVersion: rule.formatVersion,
+    properties: tableProperties(rule),
+  };
+}
+
+function quarantineRequest(rule: TableRule): CreateTableRequest {
+  const schema = quarantineSchema();
+  return {
+    schema,
+    partitionSpec: buildPartitionSpec(['days(quarantined_at)'], schema),
+    formatVersion: rule.formatVersion,
+    properties: tableProperties(rule),
+  };
+}
+
+/** Metadata files of old commits are cleaned, so that commit 10,000 costs what commit 10 costs (spec 50). */
+function tableProperties(rule: TableRule): Record<string, string> {
+  return {
+    'write.format.default': 'parquet',
+    'write.parquet.compression-codec': rule.codec === 'none' ? 'uncompressed' : rule.codec,
+    'write.target-file-size-bytes': String(rule.targetFileSizeBytes),
+    'write.metadata.delete-after-commit.enabled': 'true',
+    'write.metadata.previous-versions-max': '100',
+    ...rule.properties,
+  };
+}
