@@ -1,5 +1,6 @@
 /** The pipeline as the engine sees it: every default filled in, every unit resolved. Made by `loadPipeline`. */
 import type { ParquetCodec } from '../core/parquet-codec.ts';
+import type { Secret } from '../core/secret.ts';
 import type { Trigger } from '../core/trigger.ts';
 
 export interface PipelineConfig {
@@ -30,10 +31,15 @@ export interface SourceConfig {
   bootstrapServers: string;
   /** The other `kafka.*` options without the prefix, e.g. `security.protocol`. */
   kafka: Record<string, string>;
+  /** Those of them that must never print, e.g. `sasl.password`; a JAAS text is taken apart into user and password. */
+  kafkaSecrets: Record<string, Secret>;
   isolationLevel: 'read_committed' | 'read_uncommitted';
   selection: { kind: 'subscribe'; topics: string[] } | { kind: 'assign'; partitions: Map<string, number[]> };
   /** Per-partition values may be -2 (earliest) and -1 (latest). */
-  startingOffsets: { kind: 'earliest' } | { kind: 'latest' } | { kind: 'map'; offsets: Map<string, Map<number, bigint>> };
+  startingOffsets:
+    | { kind: 'earliest' }
+    | { kind: 'latest' }
+    | { kind: 'map'; offsets: Map<string, Map<number, bigint>> };
   maxOffsetsPerTrigger: bigint | null;
   minPartitions: number | null;
   failOnDataLoss: boolean;

@@ -1,0 +1,227 @@
+/** Checks between options: what each of them may be and they may not be together. */
+import { tableNameOfTopic } from '../core/table-name.ts';
+import { matchesTopicPattern } from '../core/topic-pattern.ts';
+import { shown } from './check.ts';
+import { checkKafka } from './cross-checks-kafka.ts';
+import type { Fault, Path, Report } from './fault.ts';
+import { formatPath } from './fault.ts';
+import type { StartingOffsets } from './option-types.ts';
+import { parsePartitionField } from './partition-field.ts';
+import { isMap, locate } from './source-tree.ts';
+import type { Values } from './values.ts';
+
+/** Adds contradictions to the faults of the tree, and lints between options to `warnings`. Looks only at options that are right by themselves. */
+export function crossCheck(values: Values, warnings: Fault[]): void {
+  const { tree } = values;
+  const fault: Report = (code, path, message) => {
+    tree.faults.push({ code, message, ...locate(tree, path, 'value'), path: formatPath(path) });
+  };
+  const warn: Report = (code, path, message) => {
+    warnings.push({ code, message, ...locate(tree, path, 'value'), path: formatPath(path) });
+  };
+  checkTrigger(values, fault);
+  checkSelection(values, fault, warn);
+  checkStartingOffsets(values, fault);
+  checkPlaces(values, fault);
+  values.rules().forEach((_, index) => {
+    checkRule(values, index, fault, warn);
+  });
+  checkRoutes(values, fault, warn);
+  checkKafka(values, fault, warn);
+}
+
+function checkTrigger(values: Values, fault: Report): void {
+  const given = ['processingTime', 'availableNow', 'once'].filter((key) => values.has('trigger', key));
+  for (const key of given.slice(1))
+    fault('CONTRADICTION', ['trigger', key], `${given[0]} is given too; a pipeline has one trigger`);
+}
+
+function checkSelection(values: Values, fault: Report, warn: Report): void {
+  const given = ['subscribe', 'assign', 'subscribePattern'].filter((key) =>
+    Object.hasOwn(values.map('source'), key),
+  );
+  for (const key of given.slice(1))
+    fault(
+      'CONTRADICTION',
+      ['source', key],
+      `${given[0]} is given too; exactly one of subscribe and assign says what is read`,
+    );
+  if (given.length === 0 && isMap((values.map('') as { source?: unknown }).source)) {
+    fault(
+      'MISSING_OPTION',
+      ['source', 'subscribe'],
+      'exactly one of subscribe and assign says what is read: subscribe: topic-a,topic-b',
+    );
+  }
+  const subscribed = values.get<string[]>('source', 'subscribe');
+  if (subscribed !== undefined && subscribed.length === 0)
+    fault('WRONG_VALUE', ['source', 'subscribe'], 'expected at least one topic, found none');
+  const topics = subscribed ?? [...(values.get<Map<string, number[]>>('source', 'assign')?.keys() ?? [])];
+  const path = ['source', values.has('source', 'subscribe') ? 'subscribe' : 'assign'];
+  for (const topic of new Set(topics)) {
+    if (!/^[A-Za-z0-9._-]{1,249}$/.test(topic) || topic === '.' || topic === '..') {
+      const pattern = /[*?|[(]/.test(topic) ? '; patterns are not in this version, list the topics' : '';
+      fault(
+        'WRONG_VALUE',
+        path,
+        `${shown(topic)} cannot be the name of a topic: 1 to 249 of a-z, A-Z, 0-9, ".", "_", "-"${pattern}`,
+      );
+    }
+  }
+  if (new Set(topics).size !== topics.length) warn('LINT', path, 'a topic is named twice; it is read once');
+}
+
+/** A map of starting offsets names exactly what is read, as in Spark. */
+function checkStartingOffsets(values: Values, fault: Report): void {
+  const starting = values.get<StartingOffsets>('source', 'startingOffsets');
+  if (starting?.kind !== 'map') return;
+  const path = ['source', 'startingOffsets'];
+  const assigned = values.get<Map<string, number[]>>('source', 'assign');
+  const topics = assigned === undefined ? values.get<string[]>('source', 'subscribe') : [...assigned.keys()];
+  if (topics === undefined) return;
+  const missing = topics.filter((topic) => !starting.offsets.has(topic));
+  const surplus = [...starting.offsets.keys()].filter((topic) => !topics.includes(topic));
+  for (const [topic, partitions] of assigned ?? []) {
+    const named = starting.offsets.get(topic);
+    if (named === undefined) continue;
+    missing.push(...partitions.filter((p) => !named.has(p)).map((p) => `${topic}-${p}`));
+    surplus.push(...[...named.keys()].filter((p) => !partitions.includes(p)).map((p) => `${topic}-${p}`));
+  }
+  if (missing.length > 0)
+    fault(
+      'CONTRADICTION',
+      path,
+      `the map must name exactly what is read; it lacks ${missing.slice(0, 5).join(', ')}`,
+    );
+  if (surplus.length > 0)
+    fault(
+      'CONTRADICTION',
+      path,
+      `the map must name exactly what is read; not read: ${surplus.slice(0, 5).map(shown).join(', ')}`,
+    );
+}
+
+/** Locations: this version knows the local file system. */
+function checkPlaces(values: Values, fault: Report): void {
+  const places: [Path, string | undefined][] = [
+    [['checkpointLocation'], values.get<string>('', 'checkpointLocation')],
+    [['catalog', 'warehouse'], values.get<string>('catalog', 'warehouse')],
+  ];
+  for (const [path, location] of places) {
+    const scheme =
+      location === undefined ? undefined : /^([a-z][a-z0-9+.-]*):/i.exec(location)?.[1].toLowerCase();
+    if (scheme !== undefined && scheme !== 'file')
+      fault('UNSUPPORTED', path, `storage ${scheme}: is not in this version; give a local directory`);
+  }
+  const uri = values.get<string>('catalog', 'uri');
+  const scheme = uri === undefined ? undefined : /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1].toLowerCase();
+  if (scheme !== undefined && scheme !== 'file' && scheme !== 'sqlite') {
+    fault(
+      'UNSUPPORTED',
+      ['catalog', 'uri'],
+      `a catalog at ${scheme}: is not in this version; give the path of a SQLite file`,
+    );
+  }
+  const [checkpoint, warehouse] = places.map(([, location]) => location?.replace(/\/+$/, ''));
+  if (checkpoint !== undefined && checkpoint === warehouse) {
+    fault(
+      'CONTRADICTION',
+      ['checkpointLocation'],
+      'the warehouse is the same directory; give the checkpoint one of its own',
+    );
+  }
+}
+
+function checkRule(values: Values, index: number, fault: Report, warn: Report): void {
+  const at = (key: string) => values.path('tables[]', key, index);
+  const zone = values.get<string>('tables[]', 'timeZone', index);
+  if (zone !== undefined && !isTimeZone(zone))
+    fault(
+      'WRONG_VALUE',
+      at('timeZone'),
+      `expected an IANA time zone such as UTC or Asia/Seoul, found ${shown(zone)}`,
+    );
+  const seen = new Set<string>();
+  for (const text of values.get<string[]>('tables[]', 'partitionBy', index) ?? []) {
+    const field = parsePartitionField(text);
+    if ('wrong' in field) fault('WRONG_VALUE', at('partitionBy'), `${shown(text)}: ${field.wrong}`);
+    else if (seen.has(field.canonical))
+      fault('CONTRADICTION', at('partitionBy'), `${field.canonical} is there twice`);
+    else seen.add(field.canonical);
+  }
+  const codec = values.get<string>('tables[]', 'codec', index);
+  const level = values.get<number>('tables[]', 'codecLevel', index);
+  if (codec === 'gzip' && level !== undefined && level > 9)
+    fault('WRONG_VALUE', at('codecLevel'), `gzip knows 1 to 9, found ${level}`);
+  if (
+    codec !== undefined &&
+    codec !== 'zstd' &&
+    codec !== 'gzip' &&
+    values.has('tables[]', 'codecLevel', index)
+  ) {
+    warn('NO_EFFECT', at('codecLevel'), `no effect: ${codec} has no levels`);
+  }
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The topics that the file names must each have a rule, and tables of their own. */
+function checkRoutes(values: Values, fault: Report, warn: Report): void {
+  const rules = values.rules().map((_, index) => ({
+    match: values.get<string>('tables[]', 'match', index),
+    table: values.get<string>('tables[]', 'table', index),
+  }));
+  const catchAll = rules.findIndex((rule) => rule.match === '*');
+  if (catchAll >= 0 && catchAll < rules.length - 1) {
+    warn(
+      'LINT',
+      ['tables', catchAll + 1],
+      `this rule is never reached: tables[${catchAll}] matches every topic`,
+    );
+  }
+  const topics = values.get<string[]>('source', 'subscribe') ?? [
+    ...(values.get<Map<string, number[]>>('source', 'assign')?.keys() ?? []),
+  ];
+  const tables = new Map<string, string>();
+  for (const topic of new Set(topics)) {
+    const index = rules.findIndex(
+      (rule) => rule.match !== undefined && matchesTopicPattern(rule.match, topic),
+    );
+    // A rule that is wrong by itself could have been the one.
+    if (index < 0 && rules.every((rule) => rule.match !== undefined)) {
+      fault(
+        'CONTRADICTION',
+        ['tables'],
+        `no rule matches the topic ${topic}; add one, for example match: "*"`,
+      );
+    }
+    const template = rules[index]?.table;
+    if (template === undefined) continue;
+    const table = template.replaceAll('${topic}', tableNameOfTopic(topic));
+    const other = tables.get(table);
+    if (other !== undefined && template.includes('${topic}')) {
+      fault(
+        'CONTRADICTION',
+        ['tables', index],
+        `the topics ${other} and ${topic} would meet in one table, ${table}: give one of them a rule of its own`,
+      );
+    }
+    tables.set(table, topic);
+  }
+  for (const [table, topic] of tables) {
+    const other = tables.get(`${table}__quarantine`);
+    if (other !== undefined)
+      fault(
+        'CONTRADICTION',
+        ['tables'],
+        `${table}__quarantine is the quarantine of ${topic} and the table of ${other}`,
+      );
+  }
+}

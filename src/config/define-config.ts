@@ -1,0 +1,68 @@
+/** `sluice.config.ts`: the same options as in YAML, typed. */
+
+type Size = string | number;
+type Duration = string | number;
+
+export interface SourceInput {
+  'kafka.bootstrap.servers': string;
+  subscribe?: string | string[];
+  assign?: string | Record<string, number[]>;
+  startingOffsets?: string | Record<string, Record<string, number | bigint | string>>;
+  maxOffsetsPerTrigger?: number | bigint | string;
+  minPartitions?: number;
+  failOnDataLoss?: boolean;
+  includeHeaders?: boolean;
+  workers?: number;
+  'fetchOffset.numRetries'?: number;
+  'fetchOffset.retryIntervalMs'?: number;
+  'kafkaConsumer.pollTimeoutMs'?: number;
+  commitOffsetsToKafka?: boolean;
+  groupIdPrefix?: string;
+  /** The other options of the Kafka client; secrets as `env:NAME`, `file:/path` or `exec:command`. */
+  [kafka: `kafka.${string}`]: string | number | boolean | undefined;
+}
+
+export interface TableInput {
+  match: string;
+  layout?: 'bronze';
+  table?: string;
+  partitionBy?: string | string[];
+  timeZone?: string;
+  valueType?: 'string' | 'binary';
+  keyType?: 'binary' | 'string';
+  tombstones?: 'keep' | 'drop';
+  formatVersion?: 2 | 3;
+  codec?: 'zstd' | 'snappy' | 'gzip' | 'lz4' | 'none';
+  codecLevel?: number;
+  targetFileSize?: Size;
+  properties?: Record<string, string | number | boolean>;
+}
+
+export interface PipelineInput {
+  name: string;
+  engine?: 'local';
+  memory?: Size;
+  checkpointLocation: string;
+  catalog: { type: 'sqlite'; name?: string; uri: string; warehouse: string };
+  trigger?: 'availableNow' | 'once' | { processingTime?: Duration; availableNow?: true; once?: true };
+  source: SourceInput;
+  tables?: TableInput[];
+  quarantine?: { maxRatio?: number; window?: number };
+  shutdown?: { timeout?: Duration };
+  retention?: { minBatchesToRetain?: number };
+  progress?: { keep?: number };
+  alerts?: never[];
+  http?: { listen?: string };
+}
+
+/** What a module exports by default: the pipeline, or a function that gives it from the environment. */
+export type PipelineExport =
+  | PipelineInput
+  | ((context: {
+      env: Readonly<Record<string, string | undefined>>;
+    }) => PipelineInput | Promise<PipelineInput>);
+
+/** Types a pipeline in `sluice.config.ts`; `validate` checks it like a YAML file. */
+export function defineConfig<T extends PipelineExport>(pipeline: T): T {
+  return pipeline;
+}

@@ -1,0 +1,139 @@
+import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { extname, resolve } from 'node:path';
+import { Secret } from '../core/secret.ts';
+import { SluiceError } from '../errors.ts';
+import { checkOptions } from './check.ts';
+import { crossCheck } from './cross-checks.ts';
+import { configInvalid, type Fault, formatPath, type Path } from './fault.ts';
+import type { Section } from './option.ts';
+import { findOption, OPTIONS } from './options.ts';
+import { applyEnvironment, applyOverrides } from './override.ts';
+import type { PipelineConfig } from './pipeline-config.ts';
+import { resolveConfig } from './resolve-config.ts';
+import { isSecretReference, parseJaas, resolveSecret } from './secrets.ts';
+import { locate, type SourceTree } from './source-tree.ts';
+import { Values } from './values.ts';
+import { readYaml } from './yaml-source.ts';
+
+export interface LoadOptions {
+  /** As the person named it: messages show it so. `.ts`, `.js`, `.mts` and `.mjs` are imported, the rest is YAML. */
+  file: string;
+  /** The YAML text, where it is not to be read from the file. */
+  text?: string;
+  env: Readonly<Record<string, string | undefined>>;
+  /** `--set path=value`, in order. */
+  overrides: readonly string[];
+  cwd: string;
+  /** Worker threads where the file names no number; the cores by default. */
+  defaultWorkers?: number;
+}
+
+export interface LoadedPipeline {
+  config: PipelineConfig;
+  warnings: Fault[];
+}
+
+/**
+ * Reads a pipeline file, lays the environment and `--set` over it (in this order), and checks all of it at once.
+ * Throws CONFIG_NOT_FOUND, and CONFIG_INVALID with every fault in `context.faults` and in the message.
+ */
+export async function loadPipeline(options: LoadOptions): Promise<LoadedPipeline> {
+  const tree = await readTree(options);
+  const warnings: Fault[] = [];
+  const unreadable = tree.faults.some((f) => f.path === '' && f.code !== 'DUPLICATE_KEY');
+  if (unreadable) throw configInvalid(options.file, tree.faults);
+  applyEnvironment(tree, options.env, warnings);
+  applyOverrides(tree, options.overrides);
+  checkOptions(tree, warnings);
+  const values = new Values(tree);
+  crossCheck(values, warnings);
+  const secrets = await readSecrets(values, options);
+  if (tree.faults.length > 0) throw configInvalid(options.file, tree.faults);
+  const config = resolveConfig(values, {
+    cwd: options.cwd,
+    defaultWorkers: options.defaultWorkers ?? availableParallelism(),
+    ...secrets,
+  });
+  return { config, warnings };
+}
+
+async function readTree(options: LoadOptions): Promise<SourceTree> {
+  const fullPath = resolve(options.cwd, options.file);
+  if (options.text === undefined && /^\.[mc]?[jt]s$/.test(extname(options.file))) {
+    await readText(options.file, fullPath);
+    const { readModule } = await import('./module-source.ts');
+    return readModule(options.file, fullPath, options.env);
+  }
+  const text = options.text ?? (await readText(options.file, fullPath));
+  return readYaml(options.file, text, { env: options.env, placeholders });
+}
+
+async function readText(file: string, fullPath: string): Promise<string> {
+  try {
+    return await readFile(fullPath, 'utf8');
+  } catch (e) {
+    const code = (e as { code?: string }).code;
+    const what =
+      code === 'ENOENT'
+        ? 'there is no such file'
+        : code === 'EISDIR'
+          ? 'this is a directory'
+          : `it cannot be read (${code})`;
+    throw new SluiceError('CONFIG_NOT_FOUND', `${file}: ${what}; give the pipeline file with -c FILE`, {
+      context: { file: fullPath },
+      cause: e,
+    });
+  }
+}
+
+/** `${topic}` in the name of a table is filled in for each topic, not from the environment. */
+function placeholders(path: Path): readonly string[] {
+  const key = String(path[path.length - 1]);
+  return path[0] === 'tables' && path.length === 3 ? (findOption('tables[]', key)?.placeholders ?? []) : [];
+}
+
+/** Resolves the secrets of `source`; failures become faults at their place. */
+async function readSecrets(
+  values: Values,
+  options: LoadOptions,
+): Promise<{ kafkaSecrets: Record<string, Secret>; kafkaExtra: Record<string, string> }> {
+  const kafkaSecrets: Record<string, Secret> = {};
+  const kafkaExtra: Record<string, string> = {};
+  for (const option of OPTIONS) {
+    if (option.secret !== true || !values.has(option.section, option.key)) continue;
+    const text = values.get<string>(option.section, option.key);
+    const secret =
+      text === undefined ? undefined : await readSecret(values, option.section, option.key, text, options);
+    if (secret === undefined) continue;
+    const jaas = option.key === 'kafka.sasl.jaas.config' ? parseJaas(secret.reveal()) : undefined;
+    if (jaas !== undefined) {
+      kafkaExtra['sasl.username'] = jaas.username;
+      kafkaSecrets['sasl.password'] = new Secret(jaas.password);
+    } else {
+      kafkaSecrets[option.key.slice('kafka.'.length)] = secret;
+    }
+  }
+  return { kafkaSecrets, kafkaExtra };
+}
+
+async function readSecret(
+  values: Values,
+  section: Section,
+  key: string,
+  text: string,
+  options: LoadOptions,
+): Promise<Secret | undefined> {
+  // Only what stands in the file is a reference: a password that begins with "exec:" is a password.
+  if (!isSecretReference(values.written(section, key) ?? '')) return new Secret(text);
+  const secret = await resolveSecret(text, options);
+  if (secret instanceof Secret) return secret;
+  const path = values.path(section, key);
+  values.tree.faults.push({
+    code: 'SECRET_UNAVAILABLE',
+    message: secret.failed,
+    ...locate(values.tree, path, 'value'),
+    path: formatPath(path),
+  });
+  return undefined;
+}

@@ -1,0 +1,479 @@
+/**
+ * Every option of a pipeline file, once: `schema.ts` makes the strict schema of it, `docs/options.md` and `schema.json`
+ * are generated from it, and tests keep them equal. Options under `source` have Spark's own names (spec 20).
+ */
+import { KAFKA_OPTIONS, KAFKA_UNSUPPORTED } from './kafka-options.ts';
+import { type Option, optionPath, type Section, type UnsupportedOption } from './option.ts';
+
+const SINCE = '0.1.0';
+const MIB = 1024 * 1024;
+const DAY_MS = 86_400_000;
+
+export const SECTION_DOCS: Readonly<Record<Section, string>> = {
+  '': 'The pipeline',
+  catalog: 'The catalog of the Iceberg tables',
+  trigger: 'When the next batch begins; exactly one of them',
+  source: "What is read from Kafka; Spark's own names",
+  'tables[]': 'Where the records go: a list of rules, the first whose `match` fits the topic wins',
+  quarantine: 'What happens with records that cannot be decoded',
+  shutdown: 'How a run ends',
+  retention: 'How long the checkpoint keeps its batches',
+  progress: 'The progress objects that are kept beside the checkpoint',
+  http: 'The HTTP interface (not in this version)',
+};
+
+const pipeline: Option[] = [
+  {
+    section: '',
+    key: 'name',
+    doc: "The pipeline's name. It stands in the snapshots that the pipeline commits; its id is the uuid in the checkpoint.",
+    type: {
+      kind: 'text',
+      pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
+      what: 'a name of letters, digits, `.`, `_` and `-` (at most 128)',
+    },
+    required: true,
+    since: SINCE,
+  },
+  {
+    section: '',
+    key: 'engine',
+    doc: 'What runs the pipeline: this process.',
+    type: { kind: 'choice', values: ['local'] },
+    default: 'local',
+    since: SINCE,
+  },
+  {
+    section: '',
+    key: 'memory',
+    doc: 'Bounds the buffers of all workers together. Node itself takes about 150 MB beside it.',
+    type: { kind: 'bytes', min: 32 * MIB, max: 1024 * 1024 * MIB },
+    default: '512MB',
+    unit: 'bytes',
+    since: SINCE,
+    env: 'SLUICE_MEMORY',
+  },
+  {
+    section: '',
+    key: 'checkpointLocation',
+    doc: 'The directory that says how far the pipeline has read. Relative to the working directory. One pipeline, one checkpoint.',
+    type: { kind: 'text' },
+    required: true,
+    since: SINCE,
+  },
+  {
+    section: '',
+    key: 'alerts',
+    doc: 'Alerts are not in this version: only an empty list is accepted.',
+    type: { kind: 'emptyList' },
+    default: [],
+    since: SINCE,
+  },
+  {
+    section: 'catalog',
+    key: 'type',
+    doc: 'The kind of catalog.',
+    type: { kind: 'choice', values: ['sqlite'] },
+    required: true,
+    since: SINCE,
+  },
+  {
+    section: 'catalog',
+    key: 'name',
+    doc: '`catalog_name` in the tables of the SQL catalog; another client must give the same name to see the tables.',
+    type: { kind: 'text', pattern: /^.{1,255}$/s, what: 'a text of at most 255 characters' },
+    default: 'sluice',
+    since: SINCE,
+  },
+  {
+    section: 'catalog',
+    key: 'uri',
+    doc: 'The database file of the catalog, created where it is missing.',
+    type: { kind: 'text' },
+    required: true,
+    since: SINCE,
+  },
+  {
+    section: 'catalog',
+    key: 'warehouse',
+    doc: 'The directory under which tables are created.',
+    type: { kind: 'text' },
+    required: true,
+    since: SINCE,
+  },
+  {
+    section: 'trigger',
+    key: 'processingTime',
+    doc: 'A batch each time this long has passed since the last one began; at once where the last one took longer. The default trigger, with 60 seconds.',
+    type: { kind: 'duration', min: 0, max: 7 * DAY_MS },
+    unit: 'ms',
+    since: SINCE,
+    lint: (ms: number) =>
+      ms < 10_000
+        ? 'a batch more often than every 10 seconds makes many small files, which slow every reader down; 60 seconds is a good beginning'
+        : undefined,
+  },
+  {
+    section: 'trigger',
+    key: 'availableNow',
+    doc: 'Read what is there at the start, in as many batches as the limits ask for, and end.',
+    type: { kind: 'flag' },
+    since: SINCE,
+  },
+  { section: 'trigger', key: 'once', doc: 'One batch, and end.', type: { kind: 'flag' }, since: SINCE },
+];
+
+const source: Option[] = [
+  {
+    section: 'source',
+    key: 'subscribe',
+    doc: 'The topics, with commas between or as a list. Exactly one of subscribe and assign.',
+    type: { kind: 'list' },
+    since: SINCE,
+  },
+  {
+    section: 'source',
+    key: 'assign',
+    doc: 'Partitions of topics, `{"topic":[0,1]}`: several processes share a topic so, each with its own checkpoint.',
+    type: { kind: 'assignment' },
+    since: SINCE,
+  },
+  {
+    section: 'source',
+    key: 'startingOffsets',
+    doc: 'Where to begin, only where the checkpoint holds nothing. A map names exactly the assigned partitions; -2 is earliest, -1 latest.',
+    type: { kind: 'startingOffsets' },
+    default: 'latest',
+    since: SINCE,
+  },
+  {
+    section: 'source',
+    key: 'maxOffsetsPerTrigger',
+    doc: 'At most so many offsets in a batch, shared out over the partitions by what is left in each. No limit where it is left out.',
+    type: { kind: 'long', min: 1n },
+    since: SINCE,
+    env: 'SLUICE_MAX_OFFSETS_PER_TRIGGER',
+  },
+  {
+    section: 'source',
+    key: 'minPartitions',
+    doc: 'Split large ranges until a batch has at least about so many tasks.',
+    type: { kind: 'integer', min: 1, max: 100_000 },
+    since: SINCE,
+    env: 'SLUICE_MIN_PARTITIONS',
+  },
+  {
+    section: 'source',
+    key: 'failOnDataLoss',
+    doc: 'true: stop when records are gone before they were read. false: go on, and record the lost range in the commit and the progress.',
+    type: { kind: 'boolean' },
+    default: true,
+    since: SINCE,
+  },
+  {
+    section: 'source',
+    key: 'includeHeaders',
+    doc: 'The headers of the records as a column.',
+    type: { kind: 'boolean' },
+    default: false,
+    since: SINCE,
+  },
+  {
+    section: 'source',
+    key: 'workers',
+    doc: "Worker threads; the default is the number of cores. The topic's partitions and minPartitions cap what runs at once.",
+    type: { kind: 'integer', min: 1, max: 256 },
+    since: SINCE,
+    env: 'SLUICE_WORKERS',
+  },
+  {
+    section: 'source',
+    key: 'fetchOffset.numRetries',
+    doc: 'How often the newest offsets are asked for again when the answer cannot be right.',
+    type: { kind: 'integer', min: 0, max: 1000 },
+    default: 3,
+    since: SINCE,
+  },
+  {
+    section: 'source',
+    key: 'fetchOffset.retryIntervalMs',
+    doc: 'The pause between those.',
+    type: { kind: 'integer', min: 0, max: 3_600_000 },
+    unit: 'ms',
+    default: 1000,
+    since: SINCE,
+  },
+  {
+    section: 'source',
+    key: 'kafkaConsumer.pollTimeoutMs',
+    doc: 'How long one read of records may take before it is tried again.',
+    type: { kind: 'integer', min: 1, max: 3_600_000 },
+    unit: 'ms',
+    default: 120_000,
+    since: SINCE,
+  },
+  {
+    section: 'source',
+    key: 'commitOffsetsToKafka',
+    doc: 'Mirror the committed position to a consumer group.',
+    type: { kind: 'boolean' },
+    default: false,
+    since: SINCE,
+  },
+  {
+    section: 'source',
+    key: 'groupIdPrefix',
+    doc: 'Accepted for the sake of Spark jobs.',
+    type: { kind: 'text' },
+    since: SINCE,
+    noEffect: 'Sluice reads without a consumer group; the checkpoint says how far it has read',
+  },
+  ...KAFKA_OPTIONS,
+];
+
+const tables: Option[] = [
+  {
+    section: 'tables[]',
+    key: 'match',
+    doc: 'A topic, or a pattern with `*` (any characters) and `?` (one).',
+    type: { kind: 'text' },
+    required: true,
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'layout',
+    doc: '`bronze`: value and key as they are, with topic, partition, offset and time beside them.',
+    type: { kind: 'choice', values: ['bronze'] },
+    default: 'bronze',
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'table',
+    doc: '`namespace.name`. `${topic}` is the topic in lower case, every character outside a-z, 0-9 and _ as _.',
+    type: {
+      kind: 'text',
+      pattern: /^([A-Za-z0-9_-]|\$\{topic\})+(\.([A-Za-z0-9_-]|\$\{topic\})+)+$/,
+      what: 'namespace.name of letters, digits, `_`, `-` and ${topic}',
+    },
+    default: 'bronze.${topic}',
+    placeholders: ['topic'],
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'partitionBy',
+    doc: 'Columns and transforms: `dt`, `hour`, `hours(kafka_timestamp)`, `days(...)`, `months(...)`, `years(...)`, `bucket(16, key)`, `truncate(4, topic)`, `identity(topic)`. An existing table keeps its own.',
+    type: { kind: 'list' },
+    default: ['dt', 'hour'],
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'timeZone',
+    doc: 'The zone in which `dt` and `hour` are counted, an IANA name.',
+    type: { kind: 'text' },
+    default: 'UTC',
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'valueType',
+    doc: 'string: a value that is not UTF-8 goes to the quarantine with its bytes. binary: any bytes.',
+    type: { kind: 'choice', values: ['string', 'binary'] },
+    default: 'string',
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'keyType',
+    doc: 'The type of the column `key`.',
+    type: { kind: 'choice', values: ['binary', 'string'] },
+    default: 'binary',
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'tombstones',
+    doc: 'Whether a record without a value becomes a row, or is dropped and counted.',
+    type: { kind: 'choice', values: ['keep', 'drop'] },
+    default: 'keep',
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'formatVersion',
+    doc: 'The version of the Iceberg table format of a new table.',
+    type: { kind: 'integer', min: 2, max: 3 },
+    default: 2,
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'codec',
+    doc: 'The compression of the data files.',
+    type: { kind: 'choice', values: ['zstd', 'snappy', 'gzip', 'lz4', 'none'] },
+    default: 'zstd',
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'codecLevel',
+    doc: 'How hard zstd (1 to 22) and gzip (1 to 9) try.',
+    type: { kind: 'integer', min: 1, max: 22 },
+    default: 1,
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'targetFileSize',
+    doc: 'A data file ends at about this size.',
+    type: { kind: 'bytes', min: MIB, max: 8 * 1024 * MIB },
+    unit: 'bytes',
+    default: '128MB',
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'properties',
+    doc: 'Table properties of a new table.',
+    type: { kind: 'properties' },
+    since: SINCE,
+  },
+];
+
+const keeping: Option[] = [
+  {
+    section: 'quarantine',
+    key: 'maxRatio',
+    doc: 'Where more than this part of the records cannot be decoded the run stops, before anything of the batch is committed. 0 stops at the first.',
+    type: { kind: 'number', min: 0, max: 1 },
+    default: 0.05,
+    since: SINCE,
+  },
+  {
+    section: 'quarantine',
+    key: 'window',
+    doc: 'Over how many records the part is counted.',
+    type: { kind: 'integer', min: 1, max: 1_000_000_000 },
+    default: 10_000,
+    unit: 'records',
+    since: SINCE,
+  },
+  {
+    section: 'shutdown',
+    key: 'timeout',
+    doc: 'After SIGTERM or SIGINT the running batch has this long to end; then it is abandoned, and the next run reads it again.',
+    type: { kind: 'duration', min: 0, max: DAY_MS },
+    unit: 'ms',
+    default: '30 seconds',
+    since: SINCE,
+  },
+  {
+    section: 'retention',
+    key: 'minBatchesToRetain',
+    doc: 'Batches of the checkpoint that are kept; older ones are folded into the ledger.',
+    type: { kind: 'integer', min: 100, max: 1_000_000 },
+    default: 100,
+    since: SINCE,
+  },
+  {
+    section: 'progress',
+    key: 'keep',
+    doc: 'Progress objects that are kept.',
+    type: { kind: 'integer', min: 1, max: 10_000 },
+    default: 100,
+    since: SINCE,
+  },
+  {
+    section: 'http',
+    key: 'listen',
+    doc: 'The address of the HTTP interface.',
+    type: { kind: 'text', pattern: /^\S+:\d+$/, what: 'host:port' },
+    since: SINCE,
+    noEffect: 'the HTTP interface is not in this version: nothing listens',
+  },
+];
+
+export const OPTIONS: readonly Option[] = [...pipeline, ...source, ...tables, ...keeping];
+
+const refused = (section: Section, keys: string[], instead: string): UnsupportedOption[] =>
+  keys.map((key) => ({ section, key, instead }));
+
+/** Known, and refused with a word of what to do, until a version has them. */
+export const UNSUPPORTED: readonly UnsupportedOption[] = [
+  { section: '', key: 'engine', values: ['spark'], instead: 'use engine: local' },
+  {
+    section: 'catalog',
+    key: 'type',
+    values: ['rest', 'glue', 'file', 'hive', 'jdbc'],
+    instead: 'use type: sqlite',
+  },
+  {
+    section: 'tables[]',
+    key: 'layout',
+    values: ['typed'],
+    instead: 'use layout: bronze, which keeps the bytes as they are',
+  },
+  ...refused(
+    'tables[]',
+    ['value', 'key', 'schema', 'merge', 'transform', 'evolve', 'route', 'compat', 'forEachBatch'],
+    'it belongs to typed layouts; use layout: bronze',
+  ),
+  { section: 'source', key: 'includeHeaders', values: [true, 'true'], instead: 'leave it out' },
+  {
+    section: 'source',
+    key: 'commitOffsetsToKafka',
+    values: [true, 'true'],
+    instead: 'leave it out; `sluice status` shows the lag',
+  },
+  { section: 'source', key: 'maxOffsetsPerTrigger', values: ['auto'], instead: 'give a number' },
+  ...refused('source', ['subscribePattern'], 'list the topics under subscribe'),
+  ...refused(
+    'source',
+    ['startingTimestamp', 'startingOffsetsByTimestamp', 'startingOffsetsByTimestampStrategy'],
+    'use startingOffsets: earliest, latest or a map',
+  ),
+  ...refused(
+    'source',
+    ['endingOffsets', 'endingTimestamp', 'endingOffsetsByTimestamp'],
+    'use the trigger availableNow, which ends at what is there at the start',
+  ),
+  ...refused('source', ['minOffsetsPerTrigger', 'maxTriggerDelay'], 'use trigger.processingTime'),
+  ...refused('source', ['maxBytesPerTrigger'], 'use maxOffsetsPerTrigger; `memory` bounds the buffers'),
+  ...refused('source', ['maxRecordsPerPartition'], 'use minPartitions'),
+  ...refused('http', ['token'], 'leave `http` out'),
+  ...refused('quarantine', ['table'], 'leave it out; the quarantine is `<table>__quarantine`'),
+  ...refused('', ['landing', 'bridge', 'lakehouse', 'compaction', 'registry'], 'leave it out'),
+  ...KAFKA_UNSUPPORTED,
+];
+
+const byPath = new Map(OPTIONS.map((option) => [optionPath(option), option]));
+
+/** The declaration of `source.subscribe`, `tables[].match`. */
+export function findOption(section: Section, key: string): Option | undefined {
+  return byPath.get(optionPath({ section, key }));
+}
+
+export function optionsOf(section: Section): Option[] {
+  return OPTIONS.filter((option) => option.section === section);
+}
+
+/** The refusal of an option as a whole (`value` left out), or of one of its values. */
+export function findUnsupported(
+  section: Section,
+  key: string,
+  value?: unknown,
+): UnsupportedOption | undefined {
+  return UNSUPPORTED.find(
+    (u) =>
+      u.section === section && u.key === key && (u.values === undefined || u.values.some((v) => v === value)),
+  );
+}
+
+/** A `kafka.*` name that by its words holds a secret, whether Sluice knows it or not. */
+export function isSecretKey(section: Section, key: string): boolean {
+  if (findOption(section, key)?.secret === true) return true;
+  return /pass|secret|token|credential|jaas|private|api[._-]?key|keystore\.key/i.test(key);
+}

@@ -1,0 +1,131 @@
+import { isAbsolute, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { ParquetCodec } from '../core/parquet-codec.ts';
+import type { Secret } from '../core/secret.ts';
+import { DEFAULT_TRIGGER, type Trigger } from '../core/trigger.ts';
+import type { StartingOffsets } from './option-types.ts';
+import { findOption } from './options.ts';
+import type { CatalogConfig, PipelineConfig, SourceConfig, TableRule } from './pipeline-config.ts';
+import type { Values } from './values.ts';
+
+export interface ResolveContext {
+  cwd: string;
+  /** Worker threads where the file names no number. */
+  defaultWorkers: number;
+  kafkaSecrets: Record<string, Secret>;
+  /** Of `kafka.*` without the prefix: what stands for options taken apart, such as a JAAS text. */
+  kafkaExtra: Record<string, string>;
+}
+
+/** The pipeline as the engine sees it. The values must have been checked: what is required is there. */
+export function resolveConfig(values: Values, context: ResolveContext): PipelineConfig {
+  return {
+    name: values.get<string>('', 'name')!,
+    engine: 'local',
+    memoryBytes: values.get<number>('', 'memory')!,
+    checkpointLocation: fullPath(values.get<string>('', 'checkpointLocation')!, context.cwd),
+    catalog: catalog(values, context),
+    trigger: trigger(values),
+    source: source(values, context),
+    tables: values.rules().map((_, index) => tableRule(values, index)),
+    quarantine: {
+      maxRatio: values.get<number>('quarantine', 'maxRatio')!,
+      window: values.get<number>('quarantine', 'window')!,
+    },
+    shutdownTimeoutMs: values.get<number>('shutdown', 'timeout')!,
+    retention: { minBatchesToRetain: values.get<number>('retention', 'minBatchesToRetain')! },
+    progress: { keep: values.get<number>('progress', 'keep')! },
+  };
+}
+
+/** A path of this machine as a full one; a `file:` location stays as it is. */
+function fullPath(location: string, cwd: string): string {
+  return location.startsWith('file:') || isAbsolute(location) ? location : resolve(cwd, location);
+}
+
+function catalog(values: Values, context: ResolveContext): CatalogConfig {
+  const uri = values.get<string>('catalog', 'uri')!;
+  // `sqlite:///relative` and `sqlite:////absolute`, as SQLAlchemy and PyIceberg write them.
+  const path = uri.startsWith('file:') ? fileURLToPath(uri) : uri.replace(/^sqlite:(\/\/\/)?/i, '');
+  return {
+    type: 'sqlite',
+    name: values.get<string>('catalog', 'name')!,
+    uri: resolve(context.cwd, path),
+    warehouse: fullPath(values.get<string>('catalog', 'warehouse')!, context.cwd),
+  };
+}
+
+function trigger(values: Values): Trigger {
+  if (values.get('trigger', 'availableNow') === true) return { kind: 'availableNow' };
+  if (values.get('trigger', 'once') === true) return { kind: 'once' };
+  const intervalMs = values.get<number>('trigger', 'processingTime');
+  return intervalMs === undefined ? DEFAULT_TRIGGER : { kind: 'processingTime', intervalMs };
+}
+
+function source(values: Values, context: ResolveContext): SourceConfig {
+  const get = <T>(key: string): T | undefined => values.get<T>('source', key);
+  const assigned = get<Map<string, number[]>>('assign');
+  return {
+    bootstrapServers: get<string>('kafka.bootstrap.servers')!,
+    kafka: { ...kafkaOptions(values), ...context.kafkaExtra },
+    kafkaSecrets: context.kafkaSecrets,
+    isolationLevel: get<SourceConfig['isolationLevel']>('kafka.isolation.level')!,
+    selection:
+      assigned === undefined
+        ? { kind: 'subscribe', topics: [...new Set(get<string[]>('subscribe')!)] }
+        : { kind: 'assign', partitions: assigned },
+    startingOffsets: get<StartingOffsets>('startingOffsets')!,
+    maxOffsetsPerTrigger: get<bigint>('maxOffsetsPerTrigger') ?? null,
+    minPartitions: get<number>('minPartitions') ?? null,
+    failOnDataLoss: get<boolean>('failOnDataLoss')!,
+    includeHeaders: get<boolean>('includeHeaders')!,
+    workers: get<number>('workers') ?? context.defaultWorkers,
+    fetchOffsetNumRetries: get<number>('fetchOffset.numRetries')!,
+    fetchOffsetRetryIntervalMs: get<number>('fetchOffset.retryIntervalMs')!,
+    pollTimeoutMs: get<number>('kafkaConsumer.pollTimeoutMs')!,
+    requestDeadlineMs: get<number>('kafka.request.deadline')!,
+  };
+}
+
+/** `kafka.*` that have no field of their own, and no secret, as the client takes them. */
+function kafkaOptions(values: Values): Record<string, string> {
+  const own = new Set([
+    'kafka.bootstrap.servers',
+    'kafka.isolation.level',
+    'kafka.request.deadline',
+    'kafka.group.id',
+  ]);
+  const options: [string, string][] = [];
+  for (const key of [
+    'kafka.security.protocol',
+    'kafka.client.id',
+    'kafka.ssl.endpoint.identification.algorithm',
+  ]) {
+    options.push([key.slice(6), values.get<string>('source', key)!]);
+  }
+  for (const [key, value] of Object.entries(values.map('source'))) {
+    const option = findOption('source', key);
+    if (key.startsWith('kafka.') && !own.has(key) && option?.secret !== true)
+      options.push([key.slice(6), String(value)]);
+  }
+  return Object.fromEntries(options);
+}
+
+function tableRule(values: Values, index: number): TableRule {
+  const get = <T>(key: string): T | undefined => values.get<T>('tables[]', key, index);
+  return {
+    match: get<string>('match')!,
+    layout: 'bronze',
+    table: get<string>('table')!,
+    partitionBy: get<string[]>('partitionBy')!,
+    timeZone: get<string>('timeZone')!,
+    valueType: get<TableRule['valueType']>('valueType')!,
+    keyType: get<TableRule['keyType']>('keyType')!,
+    tombstones: get<TableRule['tombstones']>('tombstones')!,
+    formatVersion: get<TableRule['formatVersion']>('formatVersion')!,
+    codec: get<ParquetCodec>('codec')!,
+    codecLevel: get<number>('codecLevel')!,
+    targetFileSizeBytes: get<number>('targetFileSize')!,
+    properties: get<Record<string, string>>('properties') ?? {},
+  };
+}
