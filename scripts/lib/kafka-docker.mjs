@@ -56,7 +56,6 @@ export async function launchContainer(runtime, plan) {
     const log = await run('docker', ['logs', name]);
     writeFileSync(plan.logFile, log.stdout + log.stderr);
     await run('docker', ['rm', '--force', name]);
-    if (plan.temporary) await run('docker', ['volume', 'rm', name]);
     release();
   };
   return {
@@ -67,6 +66,7 @@ export async function launchContainer(runtime, plan) {
     },
     stop: () => end(['stop', '--time', '20', name]),
     kill: () => end(['kill', name]),
+    discard: () => run('docker', ['volume', 'rm', name]).then(() => {}),
     tail: async (lines) => {
       const log = await run('docker', ['logs', '--tail', String(lines), name]);
       return (log.stdout + log.stderr).trimEnd();

@@ -65,6 +65,8 @@ export interface BrokerHandle {
   readonly running: boolean;
   stop(): Promise<void>;
   kill(): Promise<void>;
+  /** Removes data that is kept outside the data directory. */
+  discard?(): Promise<void>;
   tail(lines: number): Promise<string>;
 }
 

@@ -73,7 +73,15 @@ async function kafkaJars(log) {
       const mvn = which('mvn');
       if (mvn === undefined) throw new NoMaven();
       log(`Fetching Apache Kafka ${KAFKA_VERSION} (about 45 MB, once)`);
-      const goal = ['-q', '-B', '-Dstyle.color=never', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${directory}`];
+      const goal = [
+        '-q',
+        '-B',
+        '-Dstyle.color=never',
+        '-f',
+        pom,
+        'dependency:copy-dependencies',
+        `-DoutputDirectory=${directory}`,
+      ];
       const { code, stdout, stderr } = await run(mvn, goal);
       if (code !== 0) {
         const lines = (stdout + stderr).split('\n').filter((line) => line.includes('ERROR'));
@@ -227,7 +235,9 @@ class LocalBroker {
   async stop() {
     this.#forget();
     await this.#handle?.stop();
-    if (this.#temporary) rmSync(this.dataDir, { recursive: true, force: true });
+    if (!this.#temporary) return;
+    await this.#handle?.discard?.();
+    rmSync(this.dataDir, { recursive: true, force: true });
   }
 
   /** Stops the broker and starts it again on the same data and port. */

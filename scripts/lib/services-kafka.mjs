@@ -40,7 +40,9 @@ export function kafkaService(directory) {
         stateFile,
         `${JSON.stringify({ bootstrap, port, pid, container, clusterId, dataDir, logFile }, null, 2)}\n`,
       );
-      say(`Kafka is up; its log is ${logFile}; stop it with: npm run services -- down kafka`);
+      say(
+        `Kafka is up; its log: ${container ? `docker logs ${container}` : logFile}; stop it with: npm run services -- down kafka`,
+      );
       process.stdout.write(`${bootstrap}\n`);
       return 0;
     }),
@@ -66,7 +68,7 @@ export function kafkaService(directory) {
       process.stdout.write(
         known === undefined
           ? 'kafka down\n'
-          : `kafka down (it does not answer at ${known.bootstrap}; see ${known.logFile})\n`,
+          : `kafka down (nothing answers at ${known.bootstrap}; its log: ${known.logFile})\n`,
       );
       return 1;
     },
