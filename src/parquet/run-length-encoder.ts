@@ -1,0 +1,141 @@
+/**
+ * Parquet's hybrid of run-length encoding and bit-packing (Encodings.md, RLE = 3), for levels and dictionary indices.
+ * Values come as runs; runs of 8 and more are stored as such, shorter ones in bit-packed groups of 8.
+ */
+export class RunLengthEncoder {
+  private buffer = new Uint8Array(32);
+  private end = 0;
+  private readonly bitWidth: number;
+  private runValue = 0;
+  private runLength = 0;
+  /** Values of the open bit-packed group; it is written when it holds 8. */
+  private readonly group = new Uint32Array(8);
+  private groupSize = 0;
+  /** Position of the header byte of the open bit-packed run, or -1. */
+  private packedAt = -1;
+  private packedGroups = 0;
+
+  /** `bitWidth` of 1 to 31. */
+  constructor(bitWidth: number) {
+    this.bitWidth = bitWidth;
+  }
+
+  clear(): void {
+    this.end = 0;
+    this.runLength = 0;
+    this.groupSize = 0;
+    this.packedAt = -1;
+    this.packedGroups = 0;
+  }
+
+  get capacityBytes(): number {
+    return this.buffer.length;
+  }
+
+  /** Appends `count` times `value`. */
+  append(value: number, count: number): void {
+    if (this.runLength > 0 && value === this.runValue) {
+      this.runLength += count;
+      return;
+    }
+    this.endRun();
+    this.runValue = value;
+    this.runLength = count;
+  }
+
+  /** Ends the encoding; the view is good until the next call of `append` or `clear`. */
+  finish(): Uint8Array {
+    this.endRun();
+    if (this.groupSize > 0) {
+      this.group.fill(0, this.groupSize);
+      this.writeGroup();
+    }
+    this.packedAt = -1;
+    return this.buffer.subarray(0, this.end);
+  }
+
+  private endRun(): void {
+    let { runLength } = this;
+    if (runLength === 0) return;
+    // an open group is filled up first: groups hold 8 values, but for the last one of the data
+    while (this.groupSize > 0 && runLength > 0) {
+      this.pack(this.runValue);
+      runLength--;
+    }
+    if (runLength >= 8) {
+      this.packedAt = -1;
+      this.writeRun(runLength);
+    } else {
+      for (; runLength > 0; runLength--) this.pack(this.runValue);
+    }
+    this.runLength = 0;
+  }
+
+  private pack(value: number): void {
+    this.group[this.groupSize++] = value;
+    if (this.groupSize === 8) this.writeGroup();
+  }
+
+  private writeRun(length: number): void {
+    this.reserve(10);
+    this.varint(length * 2);
+    let value = this.runValue;
+    for (let bits = this.bitWidth; bits > 0; bits -= 8) {
+      this.buffer[this.end++] = value & 0xff;
+      value >>>= 8;
+    }
+  }
+
+  private writeGroup(): void {
+    this.reserve(1 + this.bitWidth);
+    // 63 groups keep the header in one byte
+    if (this.packedAt < 0 || this.packedGroups === 63) {
+      this.packedAt = this.end++;
+      this.packedGroups = 0;
+    }
+    this.packedGroups++;
+    this.buffer[this.packedAt] = (this.packedGroups << 1) | 1;
+    const { group, buffer, bitWidth } = this;
+    let bits = 0;
+    let held = 0;
+    for (let i = 0; i < 8; i++) {
+      let value = group[i];
+      let left = bitWidth;
+      while (left > 0) {
+        const take = Math.min(8 - held, left);
+        bits |= (value & ((1 << take) - 1)) << held;
+        value >>>= take;
+        held += take;
+        left -= take;
+        if (held === 8) {
+          buffer[this.end++] = bits;
+          bits = 0;
+          held = 0;
+        }
+      }
+    }
+    this.groupSize = 0;
+  }
+
+  private varint(value: number): void {
+    let rest = value;
+    while (rest > 0x7f) {
+      this.buffer[this.end++] = (rest % 128) | 0x80;
+      rest = Math.floor(rest / 128);
+    }
+    this.buffer[this.end++] = rest;
+  }
+
+  private reserve(bytes: number): void {
+    const need = this.end + bytes;
+    if (need <= this.buffer.length) return;
+    const grown = new Uint8Array(Math.max(need, this.buffer.length * 2));
+    grown.set(this.buffer.subarray(0, this.end));
+    this.buffer = grown;
+  }
+}
+
+/** Bits that hold values of 0 to `max`. */
+export function bitWidthOf(max: number): number {
+  return 32 - Math.clz32(max);
+}
