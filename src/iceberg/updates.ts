@@ -290,8 +290,8 @@ function addSnapshot(m: TableMetadata, snapshot: Snapshot, progress: Progress): 
     );
   }
   progress.addedSnapshots.add(snapshot.snapshotId);
-  const lastSequenceNumber =
-    snapshot.sequenceNumber > m.lastSequenceNumber ? snapshot.sequenceNumber : m.lastSequenceNumber;
+  let lastSequenceNumber = m.lastSequenceNumber;
+  if (snapshot.sequenceNumber > lastSequenceNumber) lastSequenceNumber = snapshot.sequenceNumber;
   return {
     ...m,
     snapshots: [...m.snapshots, snapshot],
@@ -314,7 +314,7 @@ function nextRowIdAfter(m: TableMetadata, snapshot: Snapshot): bigint {
     );
   }
   if (snapshot.addedRows < 0n) throw invalid('add-snapshot', `added-rows ${snapshot.addedRows} is below 0`);
-  return m.nextRowId + snapshot.addedRows;
+  return snapshot.firstRowId + snapshot.addedRows;
 }
 
 function setRef(m: TableMetadata, name: string, ref: SnapshotRef, progress: Progress): TableMetadata {
