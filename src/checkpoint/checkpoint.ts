@@ -1,0 +1,442 @@
+import { stringifyJson64 } from '../core/json64.ts';
+import type { OffsetMap } from '../core/offset-range.ts';
+import { offsetMapsEqual } from '../core/offset-range.ts';
+import { SluiceError } from '../errors.ts';
+import type { FileIO } from '../storage/file-io.ts';
+import { BatchIndex, type BatchKind, batchFileName } from './batch-index.ts';
+import { CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
+import { describeWriter, type Envelope, formatEnvelope, parseEnvelope, type Writer } from './envelope.ts';
+import { openId, openPipelineName } from './identity.ts';
+import { Lease, type LeaseInfo, type LeaseResult } from './lease.ts';
+import { mergeIntoLedger } from './ledger.ts';
+import { mergeTableRecords, readLedger, type TableRecord } from './ledger-store.ts';
+import { Malformed } from './malformed.ts';
+import { PlanFile } from './plan-file.ts';
+import { purgeBatches } from './purge.ts';
+import { decodeDone, decodePrepared, encodeDone, encodePrepared } from './record-json.ts';
+import type { BatchPlan, DoneBatch, LedgerEntry, PreparedBatch } from './records.ts';
+import { type RestartPoint, restartPoint } from './restart-point.ts';
+import { sameOutcome } from './same-outcome.ts';
+import * as spark from './spark-format.ts';
+
+export interface CheckpointOptions {
+  io: FileIO;
+  /** The directory of the checkpoint. */
+  location: string;
+  /** The pipeline's name in the configuration; kept beside the id. */
+  pipelineName: string;
+  owner: Writer;
+  now: () => number;
+  randomUuid: () => string;
+  warn: (message: string, context?: object) => void;
+  /** Nothing is written, not even `metadata`. */
+  readOnly?: boolean;
+  /** Does a process of this id run on this host? Lets a new process take over the lease of one that was killed at once. */
+  isProcessAlive?: (pid: number) => boolean;
+}
+
+const INITIAL_OFFSETS = 'sources/0/0';
+
+/**
+ * The truth about progress (spec 30): Spark's logs `offsets/` and `commits/`, and our records in `_sluice/`. One object
+ * per process; it lists the directory once, at `open`, and every file that decides something is created without
+ * overwriting, so that of two processes on one checkpoint one stops with CHECKPOINT_CONCURRENT.
+ *
+ * The order of a batch N: writePlan, writeOffsets, (read and write files) writePrepared, (commit the tables) writeDone,
+ * writeCommit, purge. After a crash `restart` says where to go on; `prepared`, `done` and `plan` say how far N came.
+ */
+export class Checkpoint {
+  /** The query's id, made once: the pipeline id in the markers. Empty where `exists` is false. */
+  readonly id: string;
+  /** False only when opened read-only where nothing is. */
+  readonly exists: boolean;
+  /** The pipeline's name when the checkpoint was made; null where Spark made it. */
+  readonly storedPipelineName: string | null;
+  readonly location: string;
+  readonly #options: CheckpointOptions;
+  readonly #files: CheckpointFiles;
+  readonly #index: BatchIndex;
+  readonly #plan: PlanFile;
+  readonly #lease: Lease;
+  /** Files that this process tried to create: an existing one of the very content may be its own, its reply lost. */
+  readonly #tried = new Set<string>();
+  #tableRecords: Map<string, TableRecord> | undefined;
+
+  /**
+   * Opens a checkpoint; makes one, with a new id, where the directory holds none. Throws CHECKPOINT_METADATA_MISSING
+   * where logs exist without their id, CHECKPOINT_CORRUPT, CHECKPOINT_VERSION, and what the storage throws.
+   */
+  static async open(options: CheckpointOptions): Promise<Checkpoint> {
+    const files = new CheckpointFiles(options.io, options.location);
+    const index = await BatchIndex.load(files);
+    const id = await openId(files, index, options);
+    const name = id === null ? null : await openPipelineName(files, id, options);
+    return new Checkpoint(options, files, index, id, name);
+  }
+
+  private constructor(
+    options: CheckpointOptions,
+    files: CheckpointFiles,
+    index: BatchIndex,
+    id: string | null,
+    name: string | null,
+  ) {
+    this.id = id ?? '';
+    this.exists = id !== null;
+    this.storedPipelineName = name;
+    this.location = options.location;
+    this.#options = options;
+    this.#files = files;
+    this.#index = index;
+    this.#plan = new PlanFile(files, options.owner, options.now, options.warn);
+    this.#lease = new Lease({ ...options, files });
+  }
+
+  /** The highest N in offsets/. */
+  get latestPlanned(): number | null {
+    return this.#index.latest('offsets');
+  }
+
+  /** The highest N in commits/. */
+  get latestCommitted(): number | null {
+    return this.#index.latest('commits');
+  }
+
+  /** What to do at a start. Throws CHECKPOINT_CORRUPT where the logs do not add up. */
+  restart(): RestartPoint {
+    return restartPoint(this.#index, this.#files, this.#options.warn);
+  }
+
+  /** The offsets that the query began with, or null before its first start. */
+  initialOffsets(): Promise<OffsetMap | null> {
+    return this.#files.read(INITIAL_OFFSETS, FILE_KINDS.initialOffsets, spark.parseInitialOffsets);
+  }
+
+  /** Kept once: the same offsets again are fine, others are CHECKPOINT_CONCURRENT. */
+  async writeInitialOffsets(offsets: OffsetMap): Promise<void> {
+    this.#assertWritable();
+    if (
+      await this.#files.createNew(
+        INITIAL_OFFSETS,
+        formatted(() => spark.formatInitialOffsets(offsets)),
+      )
+    )
+      return;
+    const found = await this.initialOffsets();
+    if (found === null || !offsetMapsEqual(found, offsets))
+      throw this.#concurrent(INITIAL_OFFSETS, undefined);
+  }
+
+  /** The offsets that end a planned batch. Throws CHECKPOINT_CORRUPT where the file is missing or torn. */
+  async offsets(batchId: number): Promise<OffsetMap> {
+    return (await this.#offsetEntry(batchId)).offsets;
+  }
+
+  /**
+   * Writes `plan/N`, for N right after the last planned batch. May be called again, with another plan, until
+   * `offsets/N` is there; after that CHECKPOINT_CONCURRENT, and nothing was touched.
+   */
+  async writePlan(plan: BatchPlan): Promise<void> {
+    this.#assertWritable();
+    this.#assertNext(plan.batchId);
+    const offsets = batchFileName('offsets', plan.batchId);
+    if (await this.#files.exists(offsets))
+      throw this.#concurrent(offsets, await this.#plan.writer(plan.batchId));
+    await this.#plan.write(plan);
+    this.#index.add('plan', plan.batchId);
+  }
+
+  /** The plan that `offsets/N` was written under; null where there is none, as when Spark planned the batch. */
+  async plan(batchId: number): Promise<BatchPlan | null> {
+    if (!this.#index.has('plan', batchId)) return null;
+    return this.#plan.read(
+      batchId,
+      this.#index.has('offsets', batchId) ? await this.#offsetEntry(batchId) : null,
+    );
+  }
+
+  /**
+   * Writes `offsets/N`: from now on batch N is exactly these ranges. Never overwrites. Spark's format has no place for
+   * a writer, so when the file is there already it is taken for our own only if it holds the very text that we wanted
+   * to write and `plan/N`, which names its writer, is ours: then the storage had applied an earlier call and lost its
+   * reply. Everything else is CHECKPOINT_CONCURRENT, naming both. (Should two processes ever plan the same ranges in the
+   * same millisecond, the second is stopped by `prepared/N` or `done/N`, which do hold the writer.)
+   */
+  async writeOffsets(batchId: number, offsets: OffsetMap, batchTimestampMs: number): Promise<void> {
+    this.#assertWritable();
+    this.#assertNext(batchId);
+    const name = batchFileName('offsets', batchId);
+    const bytes = formatted(() => spark.formatOffsetLog({ offsets, batchTimestampMs }));
+    await this.#dropChecksum('offsets', batchId);
+    const triedBefore = this.#tried.has(name);
+    this.#tried.add(name);
+    if (!(await this.#files.createNew(name, bytes))) {
+      const found = await this.#files.readBytes(name, FILE_KINDS.offsets.maxBytes);
+      const planner = await this.#plan.writer(batchId);
+      const ours = planner === undefined ? triedBefore : planner.writerId === this.#options.owner.writerId;
+      if (!ours || found === null || Buffer.compare(found, bytes) !== 0) {
+        await this.#plan.giveBack(batchId);
+        throw this.#concurrent(
+          name,
+          planner?.writerId === this.#options.owner.writerId ? await this.#plan.writer(batchId) : planner,
+        );
+      }
+    }
+    await this.#plan.confirm(batchId);
+    this.#index.add('offsets', batchId);
+  }
+
+  /** Writes `prepared/N`. The same again by the same writer is fine; another's is CHECKPOINT_CONCURRENT. */
+  async writePrepared(batch: PreparedBatch): Promise<void> {
+    this.#assertWritable();
+    this.#assertPlanned('prepared', batch.batchId);
+    const record = encodePrepared(batch);
+    const same = (found: Envelope<PreparedBatch>) =>
+      found.record.writerId === batch.writerId &&
+      stringifyJson64(encodePrepared(found.record)) === stringifyJson64(record);
+    await this.#createRecord('prepared', batch.batchId, record, decodePrepared, same);
+  }
+
+  prepared(batchId: number): Promise<PreparedBatch | null> {
+    return this.#readRecord('prepared', batchId, decodePrepared);
+  }
+
+  /**
+   * Writes `done/N`. Where it is there already, written by this process or by an earlier one that ended before
+   * `commits/N`, it must tell of the same commits (tables, snapshots, commit ids, counts) and then stays as it is; other
+   * commits are CHECKPOINT_CONCURRENT.
+   */
+  async writeDone(batch: DoneBatch): Promise<void> {
+    this.#assertWritable();
+    this.#assertPlanned('done', batch.batchId);
+    const records = await this.#loadTableRecords();
+    await this.#createRecord('done', batch.batchId, encodeDone(batch), decodeDone, (found) =>
+      sameOutcome(found.record, batch),
+    );
+    for (const record of mergeTableRecords([], [batch])) records.set(record.table, record);
+  }
+
+  done(batchId: number): Promise<DoneBatch | null> {
+    return this.#readRecord('done', batchId, decodeDone);
+  }
+
+  /** Writes `commits/N`; `done/N` must be there. */
+  async writeCommit(batchId: number): Promise<void> {
+    this.#assertWritable();
+    this.#assertPlanned('commits', batchId);
+    if (!this.#index.has('done', batchId))
+      throw new SluiceError(
+        'INTERNAL',
+        `batch ${batchId} is to be committed before its done record was written`,
+      );
+    const name = batchFileName('commits', batchId);
+    await this.#dropChecksum('commits', batchId);
+    const triedBefore = this.#tried.has(name);
+    this.#tried.add(name);
+    if (!(await this.#files.createNew(name, spark.formatCommitLog()))) {
+      await this.#files.read(name, FILE_KINDS.commits, spark.parseCommitLog);
+      // All commits read the same: it is ours if we tried before, or if the done record that goes before it is ours.
+      const finisher = triedBefore
+        ? this.#options.owner
+        : (await this.#readEnvelope('done', batchId, decodeDone))?.writer;
+      if (finisher?.writerId !== this.#options.owner.writerId) throw this.#concurrent(name, finisher);
+    }
+    this.#index.add('commits', batchId);
+  }
+
+  /**
+   * Deletes the files of old batches (offsets, commits, plan, prepared, done and their checksums) but for the newest
+   * `minBatchesToRetain`, once a tenth of that number has come together; what they say goes to the ledger first. Cut off
+   * anywhere, it is simply done again.
+   */
+  async purge(minBatchesToRetain: number): Promise<void> {
+    this.#assertWritable();
+    const { owner, now, warn } = this.#options;
+    await purgeBatches({
+      files: this.#files,
+      index: this.#index,
+      owner,
+      now,
+      warn,
+      minBatchesToRetain,
+      done: (id) => this.done(id),
+    });
+  }
+
+  /** What was read of every topic incarnation and partition, all batches from the first to the last finished one. */
+  async ledger(): Promise<LedgerEntry[]> {
+    const ledger = await readLedger(this.#files, this.#index);
+    return mergeIntoLedger(ledger.entries, await this.#doneAfter(ledger.through));
+  }
+
+  /**
+   * What this checkpoint recorded for a batch in a table: null = it did not commit the batch there, 'purged' = the
+   * batch's record is gone.
+   */
+  async doneRecord(
+    table: string,
+    batchId: number,
+  ): Promise<{ snapshotId: bigint; commitId: string } | null | 'purged'> {
+    const done = this.#index.has('done', batchId) ? await this.done(batchId) : null;
+    const kept =
+      done === null
+        ? (await this.#loadTableRecords()).get(table)
+        : mergeTableRecords([], [done]).find((r) => r.table === table);
+    if (kept?.batchId === batchId) return { snapshotId: kept.snapshotId, commitId: kept.commitId };
+    return done === null && batchId <= (this.latestCommitted ?? -1) ? 'purged' : null;
+  }
+
+  /** The newest batch that this checkpoint has committed into a table, purged ones included, or null. */
+  async lastRecorded(
+    table: string,
+  ): Promise<{ batchId: number; snapshotId: bigint; commitId: string } | null> {
+    const record = (await this.#loadTableRecords()).get(table);
+    return record === undefined
+      ? null
+      : { batchId: record.batchId, snapshotId: record.snapshotId, commitId: record.commitId };
+  }
+
+  /** Takes the lease unless a live process holds it. */
+  acquireLease(): Promise<LeaseResult> {
+    this.#assertWritable();
+    return this.#lease.acquire();
+  }
+
+  /** To be called every LEASE_HEARTBEAT_MS. Returns the lease of another process that took it meanwhile. */
+  heartbeat(): Promise<LeaseInfo | undefined> {
+    return this.#lease.heartbeat();
+  }
+
+  releaseLease(): Promise<void> {
+    return this.#lease.release();
+  }
+
+  /** Who holds the lease, as it stands. */
+  currentLease(): Promise<LeaseInfo | undefined> {
+    return this.#lease.read();
+  }
+
+  async #offsetEntry(batchId: number): Promise<spark.OffsetLogEntry> {
+    const name = batchFileName('offsets', batchId);
+    const entry = await this.#files.read(name, FILE_KINDS.offsets, spark.parseOffsetLog);
+    if (entry === null) throw this.#files.missing(name, FILE_KINDS.offsets, `batch ${batchId} needs it`);
+    return entry;
+  }
+
+  /** All done records after a batch, ascending. */
+  async #doneAfter(batchId: number): Promise<DoneBatch[]> {
+    const batches: DoneBatch[] = [];
+    for (const id of this.#index.ids('done')) {
+      if (id <= batchId) continue;
+      const batch = await this.done(id);
+      if (batch !== null) batches.push(batch);
+    }
+    return batches;
+  }
+
+  /** The newest record of each table; read once, then kept up by `writeDone`. */
+  async #loadTableRecords(): Promise<Map<string, TableRecord>> {
+    if (this.#tableRecords === undefined) {
+      const ledger = await readLedger(this.#files, this.#index);
+      const records = mergeTableRecords(ledger.tables, await this.#doneAfter(-1));
+      this.#tableRecords = new Map(records.map((r) => [r.table, r]));
+    }
+    return this.#tableRecords;
+  }
+
+  async #readRecord<T>(
+    kind: 'prepared' | 'done',
+    batchId: number,
+    decode: Parameters<typeof parseEnvelope<T>>[2],
+  ): Promise<T | null> {
+    return (await this.#readEnvelope(kind, batchId, decode))?.record ?? null;
+  }
+
+  #readEnvelope<T>(
+    kind: 'prepared' | 'done',
+    batchId: number,
+    decode: Parameters<typeof parseEnvelope<T>>[2],
+  ): Promise<Envelope<T> | null> {
+    return this.#files.read(batchFileName(kind, batchId), FILE_KINDS[kind], (bytes) => {
+      const envelope = parseEnvelope(kind, bytes, decode);
+      const found = (envelope.record as { batchId: number }).batchId;
+      if (found !== batchId) throw new Malformed(`it is of batch ${found}`);
+      return envelope;
+    });
+  }
+
+  async #createRecord<T>(
+    kind: 'prepared' | 'done',
+    batchId: number,
+    record: object,
+    decode: Parameters<typeof parseEnvelope<T>>[2],
+    same: (found: Envelope<T>) => boolean,
+  ): Promise<void> {
+    const { owner, now } = this.#options;
+    const name = batchFileName(kind, batchId);
+    if (!(await this.#files.createNew(name, formatEnvelope(kind, owner, now(), record)))) {
+      const found = await this.#readEnvelope(kind, batchId, decode);
+      if (found === null || !same(found)) throw this.#concurrent(name, found?.writer);
+    }
+    this.#index.add(kind, batchId);
+  }
+
+  /** A batch file without a checksum must not stand beside a checksum of an older file of that name. */
+  async #dropChecksum(kind: BatchKind, batchId: number): Promise<void> {
+    const checksum = this.#index.checksumOf(kind, batchId);
+    if (checksum === undefined) return;
+    await this.#files.delete(checksum);
+    this.#index.removeChecksum(checksum);
+  }
+
+  #concurrent(name: string, other: Writer | undefined): SluiceError {
+    const { owner } = this.#options;
+    const path = this.#files.path(name);
+    const self = other?.writerId === owner.writerId;
+    const them =
+      other === undefined
+        ? 'another writer that left no name (a Spark query?)'
+        : self
+          ? `this process itself, with other content`
+          : describeWriter(other);
+    return new SluiceError(
+      'CHECKPOINT_CONCURRENT',
+      `${path} was written by ${them}, while ${describeWriter(owner)} wanted to write it; it stays as it is. Let only one process run on a checkpoint`,
+      { outcome: 'not-applied', context: { path, location: this.location, owner, other } },
+    );
+  }
+
+  #assertWritable(): void {
+    if (this.#options.readOnly === true)
+      throw new SluiceError('INTERNAL', `checkpoint ${this.location} was opened to be read only`);
+  }
+
+  /** Numbers go up by one and are never used again. */
+  #assertNext(batchId: number): void {
+    const next = (this.latestPlanned ?? -1) + 1;
+    if (batchId !== next)
+      throw new SluiceError(
+        'INTERNAL',
+        `batch ${batchId} is to be planned, but the next batch of checkpoint ${this.location} is ${next}`,
+      );
+  }
+
+  #assertPlanned(kind: BatchKind, batchId: number): void {
+    if (!this.#index.has('offsets', batchId))
+      throw new SluiceError(
+        'INTERNAL',
+        `${kind} of batch ${batchId} is to be written, but the batch was never planned`,
+      );
+  }
+}
+
+/** Offsets that may not be stored are a bug of the caller, not a fault of a file. */
+function formatted(format: () => Uint8Array): Uint8Array {
+  try {
+    return format();
+  } catch (error) {
+    if (error instanceof Malformed)
+      throw new SluiceError('INTERNAL', `offsets are not written: ${error.message}`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,161 @@
+/** The records of `_sluice/` to JSON and back (types in records.ts). Decoders throw Malformed, naming the field. */
+import type { OffsetRange } from '../core/offset-range.ts';
+import { decodeDataFile, encodeDataFile } from './data-file-json.ts';
+import type { JsonObject } from './json-fields.ts';
+import type {
+  BatchPlan,
+  DoneBatch,
+  DoneTable,
+  LedgerEntry,
+  LostRange,
+  PlannedTable,
+  PreparedBatch,
+  PreparedTable,
+  RangeFunnel,
+  TopicIncarnation,
+} from './records.ts';
+
+export function encodePlan(plan: BatchPlan): object {
+  return plan;
+}
+
+export function decodePlan(o: JsonObject): BatchPlan {
+  return {
+    batchId: o.count('batchId'),
+    batchTimestampMs: o.integer('batchTimestampMs'),
+    clusterId: o.stringOrNull('clusterId'),
+    topics: o.objects('topics', decodeTopic),
+    ranges: o.objects('ranges', decodeRange),
+    leaderEpochs: o.objects('leaderEpochs', (e) => ({
+      topic: e.string('topic'),
+      partition: e.count('partition'),
+      epoch: e.integer('epoch'),
+    })),
+    tables: o.objects('tables', decodeTable),
+    config: { hash: o.object('config').string('hash'), text: o.object('config').string('text') },
+    lost: o.objects('lost', decodeLost),
+  };
+}
+
+export function encodePrepared(batch: PreparedBatch): object {
+  return { ...batch, tables: batch.tables.map((t) => ({ ...t, files: t.files.map(encodeDataFile) })) };
+}
+
+export function decodePrepared(o: JsonObject): PreparedBatch {
+  return {
+    batchId: o.count('batchId'),
+    writerId: o.string('writerId'),
+    tables: o.objects('tables', decodePreparedTable),
+    funnel: o.objects('funnel', decodeFunnel),
+  };
+}
+
+export function encodeDone(batch: DoneBatch): object {
+  return batch;
+}
+
+export function decodeDone(o: JsonObject): DoneBatch {
+  const batch: DoneBatch = {
+    batchId: o.count('batchId'),
+    clusterId: o.stringOrNull('clusterId'),
+    topics: o.objects('topics', decodeTopic),
+    tables: o.objects('tables', decodeDoneTable),
+    funnel: o.objects('funnel', decodeFunnel),
+    lost: o.objects('lost', decodeLost),
+  };
+  if (o.has('reset')) {
+    const r = o.object('reset');
+    batch.reset = { reason: r.string('reason'), by: r.string('by'), at: r.string('at') };
+  }
+  return batch;
+}
+
+export function decodeLedgerEntry(o: JsonObject): LedgerEntry {
+  return {
+    topic: o.string('topic'),
+    topicId: o.stringOrNull('topicId'),
+    partition: o.count('partition'),
+    from: o.bigint('from'),
+    until: o.bigint('until'),
+    firstBatch: o.count('firstBatch'),
+    lastBatch: o.count('lastBatch'),
+    rows: o.count('rows'),
+    quarantined: o.count('quarantined'),
+    dropped: o.count('dropped'),
+    control: o.count('control'),
+    aborted: o.count('aborted'),
+    holes: o.count('holes'),
+    gaps: o.objects('gaps', decodeStretch),
+    gapsCut: o.boolean('gapsCut'),
+    lost: o.objects('lost', (l) => ({ ...decodeStretch(l), reason: l.string('reason') })),
+    lostOffsets: o.bigint('lostOffsets'),
+    lostCut: o.boolean('lostCut'),
+  };
+}
+
+function decodeTopic(o: JsonObject): TopicIncarnation {
+  return { topic: o.string('topic'), topicId: o.stringOrNull('topicId') };
+}
+
+function decodeStretch(o: JsonObject): { from: bigint; until: bigint } {
+  return { from: o.bigint('from'), until: o.bigint('until') };
+}
+
+function decodeRange(o: JsonObject): OffsetRange {
+  return { topic: o.string('topic'), partition: o.count('partition'), ...decodeStretch(o) };
+}
+
+function decodeLost(o: JsonObject): LostRange {
+  return {
+    ...decodeRange(o),
+    topicId: o.stringOrNull('topicId'),
+    reason: o.string('reason'),
+    acceptedBy: o.string('acceptedBy'),
+  };
+}
+
+function decodeTable(o: JsonObject): PlannedTable {
+  return {
+    table: o.string('table'),
+    uuid: o.string('uuid'),
+    ref: o.string('ref'),
+    role: o.oneOf('role', ['data', 'quarantine'] as const),
+  };
+}
+
+function decodePreparedTable(o: JsonObject): PreparedTable {
+  return {
+    ...decodeTable(o),
+    commitId: o.string('commitId'),
+    snapshotId: o.bigint('snapshotId'),
+    rows: o.count('rows'),
+    files: o.objects('files', decodeDataFile),
+  };
+}
+
+function decodeDoneTable(o: JsonObject): DoneTable {
+  return {
+    ...decodeTable(o),
+    commitId: o.stringOrNull('commitId'),
+    snapshotId: o.bigintOrNull('snapshotId'),
+    sequenceNumber: o.bigintOrNull('sequenceNumber'),
+    rows: o.count('rows'),
+  };
+}
+
+function decodeFunnel(o: JsonObject): RangeFunnel {
+  return {
+    ...decodeRange(o),
+    rows: o.count('rows'),
+    quarantined: o.count('quarantined'),
+    dropped: o.count('dropped'),
+    control: o.count('control'),
+    aborted: o.count('aborted'),
+    holes: o.count('holes'),
+    bytes: o.count('bytes'),
+    leaderEpoch: o.integer('leaderEpoch'),
+    maxTimestampMs: o.integerOrNull('maxTimestampMs'),
+    gaps: o.objects('gaps', decodeStretch),
+    gapsCut: o.boolean('gapsCut'),
+  };
+}
