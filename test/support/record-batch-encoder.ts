@@ -78,7 +78,9 @@ export function encodeUnsignedVarint(value: bigint): number[] {
 }
 
 function varBytes(value: Uint8Array | null): Uint8Array[] {
-  return value === null ? [Uint8Array.from(encodeVarint(-1))] : [Uint8Array.from(encodeVarint(value.length)), value];
+  return value === null
+    ? [Uint8Array.from(encodeVarint(-1))]
+    : [Uint8Array.from(encodeVarint(value.length)), value];
 }
 
 /** One record of magic 2 with its length. */
@@ -174,12 +176,18 @@ export interface MessageSetOptions {
 }
 
 /** A message set of magic 0 or 1; with a codec it is one wrapper. Headers are left out: these formats have none. */
-export function encodeMessageSet(magic: 0 | 1, records: readonly TestRecord[], options: MessageSetOptions = {}): Buffer {
+export function encodeMessageSet(
+  magic: 0 | 1,
+  records: readonly TestRecord[],
+  options: MessageSetOptions = {},
+): Buffer {
   const codec = options.codec ?? 'none';
   const timeBit = magic === 1 && options.logAppendTime ? 8 : 0;
   if (codec === 'none') {
     return Buffer.concat(
-      records.map((r) => encodeMessage(magic, r.offset, timeBit, r.timestamp ?? -1n, toBytes(r.key), toBytes(r.value))),
+      records.map((r) =>
+        encodeMessage(magic, r.offset, timeBit, r.timestamp ?? -1n, toBytes(r.key), toBytes(r.value)),
+      ),
     );
   }
   const first = records[0].offset;
@@ -205,7 +213,12 @@ export function encodeMessage(
 ): Buffer {
   const time = Buffer.alloc(magic === 1 ? 8 : 0);
   if (magic === 1) time.writeBigInt64BE(timestamp);
-  const covered = Buffer.concat([Uint8Array.from([magic, attributes]), time, ...int32Bytes(key), ...int32Bytes(value)]);
+  const covered = Buffer.concat([
+    Uint8Array.from([magic, attributes]),
+    time,
+    ...int32Bytes(key),
+    ...int32Bytes(value),
+  ]);
   const head = Buffer.alloc(16);
   head.writeBigInt64BE(offset, 0);
   head.writeInt32BE(4 + covered.length, 8);
