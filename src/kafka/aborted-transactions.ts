@@ -35,11 +35,6 @@ export class AbortedTransactions {
       .sort((a, b) => (a.firstOffset < b.firstOffset ? -1 : a.firstOffset > b.firstOffset ? 1 : 0));
   }
 
-  /** True while no transaction of the response is open or still to come. */
-  get idle(): boolean {
-    return this.active.size === 0 && this.next === this.pending.length;
-  }
-
   /** Opens the transactions that begin at or before `lastOffset`, the last offset of the batch at hand. */
   advanceTo(lastOffset: bigint): void {
     while (this.next < this.pending.length && this.pending[this.next].firstOffset <= lastOffset) {

@@ -17,8 +17,9 @@ export function runZlib(
   sizeHint: number,
   maxBytes: number,
 ): Uint8Array {
-  // One byte more than needed: zlib takes a second piece when the first is filled to the brim. 64 is its least.
-  const chunkSize = Math.max(64, Math.min(sizeHint, MAX_CHUNK_BYTES) + 1);
+  // One byte more than needed: zlib takes a second piece when the first is filled to the brim. 64 is its least. A hint
+  // that lies must not make a great many small pieces.
+  const chunkSize = Math.max(64, Math.min(Math.max(sizeHint, input.length), MAX_CHUNK_BYTES) + 1);
   try {
     return inflate(input, { chunkSize, maxOutputLength: Math.max(maxBytes, 1) });
   } catch (error) {
