@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import type { LatestOffsets } from '../../../src/monitor/lag.ts';
+import type { BatchProgress } from '../../../src/monitor/progress.ts';
+import { buildStatus, type StatusInput } from '../../../src/monitor/status.ts';
+
+const NOW = Date.UTC(2026, 6, 14, 10, 0, 0);
+const offsets = (a0: bigint, a1: bigint) =>
+  new Map([
+    [
+      'a',
+      new Map([
+        [0, a0],
+        [1, a1],
+      ]),
+    ],
+  ]);
+const latest = (a0: [bigint, bigint], a1: [bigint, bigint]): LatestOffsets =>
+  new Map([
+    ['a', new Map([a0, a1].map(([logStart, end], p) => [p, { logStart, latest: end, highWatermark: end }]))],
+  ]);
+const lastProgress = (extra: object = {}) =>
+  ({
+    batchId: 4,
+    timestamp: new Date(NOW - 30_000).toISOString(),
+    batchDuration: 10_000,
+    sources: [],
+    sluice: { funnel: { quarantined: 0 } },
+    ...extra,
+  }) as unknown as BatchProgress;
+const lease = { host: 'h', pid: 1, writerId: 'w', heartbeatAtMs: NOW - 1000 };
+
+const INPUT: StatusInput = {
+  name: 'p',
+  id: 'i',
+  checkpointLocation: '/cp',
+  trigger: { kind: 'processingTime', intervalMs: 60_000 },
+  nowMs: NOW,
+  lastPlanned: { batchId: 5, offsets: offsets(100n, 50n) },
+  lastCommitted: { batchId: 4, offsets: offsets(60n, 50n) },
+  latest: latest([0n, 130n], [0n, 50n]),
+  lease,
+  lastProgress: lastProgress(),
+};
+const status = (changes: Partial<StatusInput> = {}) => buildStatus({ ...INPUT, ...changes });
+
+describe('buildStatus', () => {
+  it('tells the two lags apart, per partition and in sum', () => {
+    const s = status();
+    expect(s).toMatchObject({
+      state: 'OK',
+      reasons: [],
+      checkpoint: { location: '/cp', lastPlanned: 5, lastCommitted: 4 },
+      readLag: 30n,
+      committedLag: 70n,
+      lost: 0n,
+      runningBy: lease,
+      sinceLastBatchMs: 20_000,
+    });
+    expect(s.partitions).toEqual([
+      {
+        topic: 'a',
+        partition: 0,
+        planned: 100n,
+        committed: 60n,
+        latest: 130n,
+        logStart: 0n,
+        readLag: 30n,
+        committedLag: 70n,
+        lost: 0n,
+        state: 'OK',
+      },
+      {
+        topic: 'a',
+        partition: 1,
+        planned: 50n,
+        committed: 50n,
+        latest: 50n,
+        logStart: 0n,
+        readLag: 0n,
+        committedLag: 0n,
+        lost: 0n,
+        state: 'OK',
+      },
+    ]);
+  });
+
+  it('knows nothing of lags that nobody asked for', () => {
+    const s = status({ latest: null });
+    expect(s).toMatchObject({ readLag: null, committedLag: null, state: 'OK' });
+    expect(s.partitions[0]).toMatchObject({ planned: 100n, latest: null, readLag: null });
+  });
+
+  it('stands before the first batch', () => {
+    const s = status({
+      id: null,
+      lastPlanned: null,
+      lastCommitted: null,
+      lastProgress: null,
+      latest: latest([20n, 30n], [0n, 5n]),
+    });
+    expect(s).toMatchObject({
+      readLag: 15n,
+      committedLag: 15n,
+      lost: 0n,
+      sinceLastBatchMs: null,
+      checkpoint: { lastPlanned: null, lastCommitted: null },
+    });
+  });
+
+  it('LOSS: retention took what was not read', () => {
+    const s = status({ latest: latest([110n, 130n], [0n, 50n]) });
+    expect(s).toMatchObject({ state: 'LOSS', lost: 10n, readLag: 20n });
+    expect(s.reasons).toEqual(['records were deleted before they were read: a-0 [100, 110)']);
+    expect(s.partitions[0].state).toBe('LOSS');
+  });
+
+  it('REWIND: the log is shorter than our position, or another one', () => {
+    expect(status({ latest: latest([0n, 99n], [0n, 50n]) })).toMatchObject({
+      state: 'REWIND',
+      readLag: 0n,
+      reasons: ['the log ends before our position: a-0 position 100, end 99'],
+    });
+    expect(status({ replaced: ['topic a: id x in the checkpoint, y at the broker'] }).state).toBe('REWIND');
+  });
+
+  it('STOP: nobody runs what should run', () => {
+    expect(status({ lease: null }).reasons).toEqual([
+      'nobody runs it, and batch 5 is planned but not committed',
+    ]);
+    const committed = { lastCommitted: { batchId: 5, offsets: offsets(100n, 50n) }, lease: null };
+    expect(status(committed)).toMatchObject({ state: 'STOP', reasons: ['nobody runs it'] });
+    // A pipeline that runs now and then may rest.
+    expect(status({ ...committed, trigger: { kind: 'availableNow' } }).state).toBe('OK');
+  });
+
+  it('STALL: no batch ends though there is something to read', () => {
+    const old = lastProgress({ timestamp: new Date(NOW - 311_000).toISOString() });
+    expect(status({ lastProgress: old })).toMatchObject({ state: 'STALL', sinceLastBatchMs: 301_000 });
+    expect(
+      status({ lastProgress: old, latest: latest([0n, 60n], [0n, 50n]), lastPlanned: INPUT.lastCommitted })
+        .state,
+    ).toBe('OK');
+  });
+
+  it('WARN: slower than its trigger, or with quarantined records', () => {
+    expect(status({ lastProgress: lastProgress({ batchDuration: 61_000 }) }).state).toBe('WARN');
+    expect(
+      status({ lastProgress: lastProgress({ sluice: { funnel: { quarantined: 2 } } }) }).reasons,
+    ).toEqual(['2 records of the last batch went to the quarantine']);
+  });
+
+  it('the worst word wins, every reason is told', () => {
+    const s = status({ latest: latest([110n, 130n], [0n, 10n]), lease: null });
+    expect(s.state).toBe('LOSS');
+    expect(s.reasons).toHaveLength(3);
+  });
+
+  it('names a few partitions and counts the rest', () => {
+    const many = new Map([['a', new Map(Array.from({ length: 9 }, (_, p) => [p, 0n]))]]);
+    const ends: LatestOffsets = new Map([
+      ['a', new Map(Array.from({ length: 9 }, (_, p) => [p, { logStart: 1n, latest: 1n }]))],
+    ]);
+    expect(status({ lastPlanned: { batchId: 5, offsets: many }, latest: ends }).reasons[0]).toMatch(
+      /a-2 \[0, 1\) and 6 more$/,
+    );
+  });
+});
