@@ -4,11 +4,20 @@ import { isSecretReference, parseJaas } from './secrets.ts';
 import type { Values } from './values.ts';
 
 /** Security options that do not fit together: the Java client passes over most of these in silence. */
-export function checkKafka(values: Values, fault: Report, warn: Report): void {
+export function checkKafka(values: Values, protocols: readonly string[], fault: Report, warn: Report): void {
   const at = (key: string) => ['source', `kafka.${key}`];
   const has = (key: string) => values.has('source', `kafka.${key}`);
   const protocol = values.get<string>('source', 'kafka.security.protocol');
   const mechanism = values.get<string>('source', 'kafka.sasl.mechanism');
+  if (protocol !== undefined && !protocols.includes(protocol)) {
+    const can = protocols.join(', ');
+    fault(
+      'UNSUPPORTED',
+      at('security.protocol'),
+      `${protocol} is not in this version, only ${can}; reach the cluster through such a listener`,
+    );
+    return;
+  }
   if (protocol?.startsWith('SASL_')) {
     if (!has('sasl.mechanism'))
       fault(

@@ -2,6 +2,10 @@
 import type { Option, UnsupportedOption } from './option.ts';
 
 const SINCE = '0.1.0';
+
+/** What the Kafka client of this version can do. The options of the others are checked, so that they can come by themselves. */
+export const SUPPORTED_PROTOCOLS: readonly string[] = ['PLAINTEXT'];
+
 const kafka = (key: string, doc: string, rest: Partial<Option> = {}): Option => ({
   section: 'source',
   key: `kafka.${key}`,
@@ -53,7 +57,10 @@ export const KAFKA_OPTIONS: readonly Option[] = [
       default: 'https',
     },
   ),
-  kafka('client.id', 'The name that the broker sees in its logs and quotas.', { default: 'sluice' }),
+  kafka(
+    'client.id',
+    'The name that the broker sees in its logs and quotas; `sluice-` and the name of the pipeline where it is left out.',
+  ),
   kafka('client.rack', 'The rack of this process: a replica there is read where the broker allows it.'),
   kafka(
     'isolation.level',
@@ -72,6 +79,16 @@ export const KAFKA_OPTIONS: readonly Option[] = [
       default: '5 minutes',
     },
   ),
+  kafka('request.timeout.ms', 'How long one request waits for its answer before it is tried again.', {
+    type: { kind: 'integer', min: 1, max: 3_600_000 },
+    unit: 'ms',
+    default: 30_000,
+  }),
+  kafka('socket.connection.setup.timeout.ms', 'How long a connection may take to be made.', {
+    type: { kind: 'integer', min: 1, max: 3_600_000 },
+    unit: 'ms',
+    default: 10_000,
+  }),
   kafka('group.id', 'Accepted for the sake of Spark jobs.', {
     noEffect: 'Sluice reads without a consumer group; the checkpoint says how far it has read',
   }),

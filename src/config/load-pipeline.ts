@@ -6,6 +6,7 @@ import { SluiceError } from '../errors.ts';
 import { checkOptions } from './check.ts';
 import { crossCheck } from './cross-checks.ts';
 import { configInvalid, type Fault, formatPath, type Path } from './fault.ts';
+import { SUPPORTED_PROTOCOLS } from './kafka-options.ts';
 import type { Section } from './option.ts';
 import { findOption, OPTIONS } from './options.ts';
 import { applyEnvironment, applyOverrides } from './override.ts';
@@ -27,6 +28,8 @@ export interface LoadOptions {
   cwd: string;
   /** Worker threads where the file names no number; the cores by default. */
   defaultWorkers?: number;
+  /** The security protocols of the Kafka client; those of this version by default. */
+  protocols?: readonly string[];
 }
 
 export interface LoadedPipeline {
@@ -47,7 +50,7 @@ export async function loadPipeline(options: LoadOptions): Promise<LoadedPipeline
   applyOverrides(tree, options.overrides);
   checkOptions(tree, warnings);
   const values = new Values(tree);
-  crossCheck(values, warnings);
+  crossCheck(values, warnings, options.protocols ?? SUPPORTED_PROTOCOLS);
   const secrets = await readSecrets(values, options);
   if (tree.faults.length > 0) throw configInvalid(options.file, tree.faults);
   const config = resolveConfig(values, {

@@ -87,7 +87,7 @@ function source(values: Values, context: ResolveContext): SourceConfig {
   };
 }
 
-/** `kafka.*` that have no field of their own, and no secret, as the client takes them. */
+/** `kafka.*` that are given, have no field of their own and are no secret: as the client takes them. */
 function kafkaOptions(values: Values): Record<string, string> {
   const own = new Set([
     'kafka.bootstrap.servers',
@@ -96,13 +96,6 @@ function kafkaOptions(values: Values): Record<string, string> {
     'kafka.group.id',
   ]);
   const options: [string, string][] = [];
-  for (const key of [
-    'kafka.security.protocol',
-    'kafka.client.id',
-    'kafka.ssl.endpoint.identification.algorithm',
-  ]) {
-    options.push([key.slice(6), values.get<string>('source', key)!]);
-  }
   for (const [key, value] of Object.entries(values.map('source'))) {
     const option = findOption('source', key);
     if (key.startsWith('kafka.') && !own.has(key) && option?.secret !== true)

@@ -44,6 +44,7 @@ interface Extra {
   env?: Record<string, string>;
   overrides?: string[];
   cwd?: string;
+  protocols?: string[];
 }
 
 function load(text: string, extra: Extra = {}): Promise<LoadedPipeline> {
@@ -54,6 +55,7 @@ function load(text: string, extra: Extra = {}): Promise<LoadedPipeline> {
     overrides: extra.overrides ?? [],
     cwd: extra.cwd ?? '/base',
     defaultWorkers: 2,
+    protocols: extra.protocols ?? ['PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL'],
   });
 }
 
@@ -92,11 +94,7 @@ describe('a whole file', () => {
       trigger: { kind: 'processingTime', intervalMs: 60_000 },
       source: {
         bootstrapServers: 'localhost:9092',
-        kafka: {
-          'security.protocol': 'PLAINTEXT',
-          'client.id': 'sluice',
-          'ssl.endpoint.identification.algorithm': 'https',
-        },
+        kafka: {},
         kafkaSecrets: {},
         isolationLevel: 'read_committed',
         selection: {
@@ -356,6 +354,15 @@ describe('Kafka options', () => {
     );
     const half = `${SMALL}  kafka.security.protocol: SASL_SSL\n  kafka.sasl.mechanism: PLAIN\n  kafka.sasl.username: u\n`;
     expect((await faults(half)).map((f) => f.path)).toEqual(['source.kafka.sasl.password']);
+  });
+
+  it('refuses what the client of this version cannot do', async () => {
+    const text = `${SMALL}  kafka.security.protocol: SASL_SSL\n  kafka.sasl.mechanism: PLAIN\n`;
+    const found = await faults(text, { protocols: ['PLAINTEXT'] });
+    expect(found.map((f) => `${f.code} ${f.path}`)).toEqual(['UNSUPPORTED source.kafka.security.protocol']);
+    await expect(loadPipeline({ file: 'f', text, env: {}, overrides: [], cwd: '/' })).rejects.toThrow(
+      'SASL_SSL is not in this version',
+    );
   });
 
   it('reads read_uncommitted', async () => {
