@@ -233,8 +233,8 @@ export class ClusterView {
   /** Runs `attempt` under the deadline of this client; `close` ends it. */
   retrying<T>(doing: string, attempt: () => Promise<T>): Promise<T> {
     const onRetry = (error: SluiceError, tries: number, waitMs: number) => {
-      // The first failure may be a blip; from the second on somebody who watches wants to know why nothing moves.
-      const level = tries === 1 ? 'info' : 'warn';
+      // The first failures may be a blip; from the third on somebody who watches wants to know why nothing moves.
+      const level = tries <= 2 ? 'debug' : 'warn';
       this.log({
         level,
         msg: `${doing}: will try again`,

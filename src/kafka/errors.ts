@@ -58,14 +58,13 @@ export function retentionLoss(
   oldestTimestampMs: bigint | null,
 ): SluiceError {
   const { topic, partition } = range;
-  const lostUntil = logStart;
   const age =
     oldestTimestampMs === null
       ? ''
       : `, whose oldest record is of ${new Date(Number(oldestTimestampMs)).toISOString()}`;
   return new SluiceError(
     'DATA_LOSS',
-    `${topic}-${partition}: offsets [${position}, ${lostUntil}) (${lostUntil - position} offsets) were deleted before they ` +
+    `${topic}-${partition}: offsets [${position}, ${logStart}) (${logStart - position} offsets) were deleted before they ` +
       `were read; the log is now [${logStart}, ${highWatermark})${age}. Nothing was skipped. ` +
       `\`sluice checkpoint reset --topic ${topic} --to earliest\` shows how to go on`,
     {
@@ -73,8 +72,8 @@ export function retentionLoss(
         topic,
         partition,
         from: position,
-        until: lostUntil,
-        count: lostUntil - position,
+        until: logStart,
+        count: logStart - position,
         logStart,
         highWatermark,
         oldestTimestampMs,
