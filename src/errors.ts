@@ -71,6 +71,7 @@ export const ERROR_CODES = {
   STORAGE_FULL: row(69, 507, true, 'The disk or the bucket is full.', 'Free space and run again; nothing was lost.'),
   FILE_NOT_FOUND: row(69, 404, false, 'A file that should be there is not.', 'Restore the file; see the message for its role.'),
   // data
+  DATA_FILE_INVALID: row(65, 422, false, 'A data file is damaged, is no Parquet file, or lacks a column.', 'Restore the file from a copy; the message names it and what is wrong.'),
   QUARANTINE_RATIO: row(65, 422, false, 'More records than `quarantine.maxRatio` allows could not be decoded; nothing of the batch was committed.', 'Look at the reasons; run with `--accept-quarantine` to go on.'),
   DECODE_ERROR: row(65, 422, false, 'A record could not be decoded under mode FAILFAST.', 'See the coordinate and the reason.'),
   FUNNEL_MISMATCH: row(70, 500, false, 'The offsets of a batch do not add up to what was written.', 'This is a bug or a loss: nothing was committed. Please report it with the message.'),
