@@ -1,0 +1,102 @@
+/** Where a table keeps its files, and reading its manifest lists once. */
+import type { DataFile } from '../core/data-file.ts';
+import { SluiceError } from '../errors.ts';
+import { type FileIO, joinPath } from '../storage/file-io.ts';
+import { type ManifestEntry, readManifest } from './manifest.ts';
+import { type ManifestFile, readManifestList } from './manifest-list.ts';
+import type { Snapshot, TableMetadata } from './metadata.ts';
+
+/** `write.metadata.path`, or `metadata` under the table's location (Iceberg spec, appendix F "Path Construction"). */
+export function metadataDirectory(metadata: Pick<TableMetadata, 'location' | 'properties'>): string {
+  return directoryOf(metadata, 'write.metadata.path', 'metadata');
+}
+
+/** `write.data.path`, or `data` under the table's location. */
+export function dataDirectory(metadata: Pick<TableMetadata, 'location' | 'properties'>): string {
+  return directoryOf(metadata, 'write.data.path', 'data');
+}
+
+function directoryOf(
+  metadata: Pick<TableMetadata, 'location' | 'properties'>,
+  property: string,
+  name: string,
+): string {
+  const own = metadata.properties[property]?.replace(/\/+$/, '');
+  if (own === undefined || own === '') return joinPath(metadata.location, name);
+  return own.startsWith('/') || /^[A-Za-z][A-Za-z0-9+.-]+:/.test(own)
+    ? own
+    : joinPath(metadata.location, own);
+}
+
+/** The name of a file in text that may be a path of another system: what comes after the last slash. */
+export function fileName(location: string): string {
+  return location.slice(location.lastIndexOf('/') + 1);
+}
+
+/**
+ * Reads manifest lists and keeps the newest: a chain of commits reads each list once, whoever wrote it. Lists are
+ * immutable, so a location is enough to know one by.
+ */
+export class ManifestLists {
+  readonly #io: FileIO;
+  readonly #capacity: number;
+  readonly #lists = new Map<string, readonly ManifestFile[]>();
+
+  constructor(io: FileIO, capacity = 64) {
+    this.#io = io;
+    this.#capacity = capacity;
+  }
+
+  /** The manifests of a snapshot. Throws METADATA_INVALID, FILE_NOT_FOUND. */
+  async read(snapshot: Snapshot): Promise<readonly ManifestFile[]> {
+    const location = snapshot.manifestList;
+    if (location === null) {
+      throw new SluiceError(
+        'UNSUPPORTED',
+        `snapshot ${snapshot.snapshotId} has no manifest list (format version 1 of 2018): rewrite the table with a newer engine`,
+      );
+    }
+    const known = this.#lists.get(location);
+    if (known !== undefined) {
+      this.put(location, known);
+      return known;
+    }
+    const manifests = readManifestList(await this.#io.read(location), location);
+    this.put(location, manifests);
+    return manifests;
+  }
+
+  /** Notes a list that this process wrote itself. */
+  put(location: string, manifests: readonly ManifestFile[]): void {
+    this.#lists.delete(location);
+    this.#lists.set(location, manifests);
+    if (this.#lists.size > this.#capacity) this.#lists.delete(this.#lists.keys().next().value!);
+  }
+}
+
+export async function readManifestEntries(
+  io: FileIO,
+  manifest: ManifestFile,
+  metadata: TableMetadata,
+): Promise<ManifestEntry[]> {
+  return readManifest(await io.read(manifest.manifestPath), manifest, metadata);
+}
+
+/** Writes a new file in one go; it is durable when this resolves. Throws STORAGE_ERROR where the name is taken. */
+export async function writeNewFile(io: FileIO, location: string, bytes: Uint8Array): Promise<void> {
+  if (await io.createNew(location, bytes)) return;
+  throw new SluiceError('STORAGE_ERROR', `${location} is there already; its name should have been fresh`, {
+    context: { path: location },
+  });
+}
+
+/** Rows and bytes of files, for summaries. */
+export function totalsOf(files: readonly DataFile[]): { records: bigint; bytes: bigint } {
+  let records = 0n;
+  let bytes = 0n;
+  for (const file of files) {
+    records += file.recordCount;
+    bytes += file.fileSizeInBytes;
+  }
+  return { records, bytes };
+}
