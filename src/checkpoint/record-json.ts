@@ -47,6 +47,7 @@ export function decodePrepared(o: JsonObject): PreparedBatch {
     writerId: o.string('writerId'),
     tables: o.objects('tables', decodePreparedTable),
     funnel: o.objects('funnel', decodeFunnel),
+    lost: o.objects('lost', decodeLost),
   };
 }
 

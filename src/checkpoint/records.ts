@@ -79,7 +79,10 @@ export interface PreparedBatch {
   writerId: string;
   /** In commit order: quarantine tables first. Tables without files are left out. */
   tables: PreparedTable[];
+  /** What was read: the planned ranges, less what `lost` took from their beginnings. */
   funnel: RangeFunnel[];
+  /** Ranges that were planned but deleted before they were read; given up by rule. */
+  lost: LostRange[];
 }
 
 export interface DoneTable extends PlannedTable {

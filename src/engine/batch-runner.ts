@@ -3,12 +3,14 @@ import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type {
   BatchPlan,
   DoneBatch,
+  LostRange,
   PreparedBatch,
   PreparedTable,
   RangeFunnel,
 } from '../checkpoint/records.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
-import { SluiceError } from '../errors.ts';
+import type { OffsetRange } from '../core/offset-range.ts';
+import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { commitContext } from './commit-context.ts';
@@ -109,7 +111,7 @@ export class BatchRunner {
       topics: plan.topics,
       tables: doneTables,
       funnel: prepared.funnel,
-      lost: plan.lost,
+      lost: [...plan.lost, ...prepared.lost],
     };
     failpoints.hit('before-done');
     await checkpoint.writeDone(done);
@@ -133,20 +135,12 @@ export class BatchRunner {
   /** Reads the ranges, writes the files, and makes the list that finishes the batch after any crash. */
   private async prepare(plan: BatchPlan, tables: TargetTables, abandon: AbortSignal): Promise<PreparedBatch> {
     const { checkpoint, failpoints, host, io } = this.context;
-    const tasks = this.tasksOf(plan, tables.byTopic);
-    const totalOffsets = Number(plan.ranges.reduce((sum, r) => sum + (r.until - r.from), 0n));
-    let records = 0;
-    let bytes = 0;
-    const outcome = await this.context.pool.run(tasks, abandon, (moreRecords, moreBytes) => {
-      records += moreRecords;
-      bytes += moreBytes;
-      host.onActivity?.({ batchId: plan.batchId, totalOffsets, records, bytes });
-    });
-    const files = outcome.flatMap((r: BatchTaskResult) => r.files);
+    const { outcome, ranges, lost } = await this.read(plan, tables, abandon);
+    const files = outcome.flatMap((r) => r.files);
     try {
       const funnel = mergeRangeResults(
-        plan.ranges,
-        outcome.flatMap((r: BatchTaskResult) => r.ranges),
+        ranges,
+        outcome.flatMap((r) => r.ranges),
         plan.batchId,
       );
       assertRowsWritten(plan.batchId, funnel, files, tables);
@@ -156,17 +150,51 @@ export class BatchRunner {
         writerId: this.context.writerId,
         tables: preparedTables(plan, files, host),
         funnel,
+        lost,
       };
       failpoints.hit('before-prepared');
       await checkpoint.writePrepared(prepared);
       failpoints.hit('after-prepared');
       return prepared;
     } catch (error) {
-      // A file list that may have been written keeps its files; before that nobody refers to them.
-      if (!(error instanceof SluiceError) || error.outcome !== 'unknown') {
-        if (!(await this.isPrepared(plan.batchId))) await deleteFiles(io, files);
-      }
+      // Once the list may stand in the checkpoint, the files belong to it.
+      if (!(await this.isPrepared(plan.batchId))) await deleteFiles(io, files);
       throw error;
+    }
+  }
+
+  /**
+   * Reads the planned ranges. Where retention deletes records under the reader and `failOnDataLoss` is false, the range
+   * is read again from where the log now starts, and what is gone is returned.
+   */
+  private async read(plan: BatchPlan, tables: TargetTables, abandon: AbortSignal): Promise<ReadOutcome> {
+    const { config, host, pool } = this.context;
+    const lost: LostRange[] = [];
+    for (;;) {
+      const ranges = withoutLost(plan.ranges, lost);
+      const totalOffsets = Number(ranges.reduce((sum, r) => sum + (r.until - r.from), 0n));
+      let records = 0;
+      let bytes = 0;
+      try {
+        const outcome = await pool.run(
+          this.tasksOf(plan, ranges, tables.byTopic),
+          abandon,
+          (moreRecords, moreBytes) => {
+            records += moreRecords;
+            bytes += moreBytes;
+            host.onActivity?.({ batchId: plan.batchId, totalOffsets, records, bytes });
+          },
+        );
+        return { outcome, ranges, lost };
+      } catch (error) {
+        const gone = config.source.failOnDataLoss ? undefined : lostWhileReading(error, ranges, plan);
+        if (gone === undefined) throw error;
+        host.log.warn(
+          `${gone.topic}-${gone.partition}: offsets [${gone.from}, ${gone.until}) were deleted while batch ${plan.batchId} was read; the run goes on because failOnDataLoss is false`,
+          { ...gone },
+        );
+        lost.push(gone);
+      }
     }
   }
 
@@ -179,21 +207,25 @@ export class BatchRunner {
     }
   }
 
-  private tasksOf(plan: BatchPlan, topics: ReadonlyMap<string, TopicTargets>): BatchTask[] {
+  private tasksOf(
+    plan: BatchPlan,
+    ranges: readonly OffsetRange[],
+    topics: ReadonlyMap<string, TopicTargets>,
+  ): BatchTask[] {
     const { config, pool, writerId } = this.context;
-    const parts = splitTasks(plan.ranges, pool.size, config.source.minPartitions);
+    const parts = splitTasks(ranges, pool.size, config.source.minPartitions);
     const budgetBytes = Math.floor(
       (config.memoryBytes * (1 - COORDINATOR_SHARE)) / Math.max(1, parts.length),
     );
     const topicIds = new Map(plan.topics.map((t) => [t.topic, t.topicId]));
-    return parts.map((ranges, taskIndex) => ({
+    return parts.map((part, taskIndex) => ({
       batchId: plan.batchId,
       batchTimestampMs: plan.batchTimestampMs,
       pipelineName: config.name,
       writerId,
       taskIndex,
-      ranges: ranges.map((r) => ({ ...r, topicId: topicIds.get(r.topic) ?? null })),
-      topics: [...new Set(ranges.map((r) => r.topic))].map((topic) => topics.get(topic)!),
+      ranges: part.map((r) => ({ ...r, topicId: topicIds.get(r.topic) ?? null })),
+      topics: [...new Set(part.map((r) => r.topic))].map((topic) => topics.get(topic)!),
       reader: {
         bootstrapServers: config.source.bootstrapServers,
         clientId: `sluice-${config.name}`,
@@ -237,7 +269,7 @@ export class BatchRunner {
         commitTables: 0,
         commitOffsets: 0,
       },
-      lost: plan.lost.map(({ topic, partition, from, until, reason }) => ({
+      lost: done.lost.map(({ topic, partition, from, until, reason }) => ({
         topic,
         partition,
         from,
@@ -247,6 +279,44 @@ export class BatchRunner {
       peakRssBytes: process.resourceUsage().maxRSS * 1024,
     };
   }
+}
+
+interface ReadOutcome {
+  outcome: BatchTaskResult[];
+  /** What was read in the end. */
+  ranges: OffsetRange[];
+  lost: LostRange[];
+}
+
+/** The ranges, each begun after what is lost of it. */
+function withoutLost(ranges: readonly OffsetRange[], lost: readonly LostRange[]): OffsetRange[] {
+  return ranges.map((range) => {
+    let { from } = range;
+    for (const l of lost)
+      if (l.topic === range.topic && l.partition === range.partition && l.until > from) from = l.until;
+    return { ...range, from: from < range.until ? from : range.until };
+  });
+}
+
+/** The beginning of a range that a DATA_LOSS of the reader says is deleted; undefined for any other error. */
+function lostWhileReading(
+  error: unknown,
+  ranges: readonly OffsetRange[],
+  plan: BatchPlan,
+): LostRange | undefined {
+  if (!isSluiceError(error, 'DATA_LOSS')) return undefined;
+  const { topic, partition, logStart } = error.context;
+  const range = ranges.find((r) => r.topic === topic && r.partition === partition);
+  if (range === undefined || typeof logStart !== 'bigint' || logStart <= range.from) return undefined;
+  return {
+    topic: range.topic,
+    partition: range.partition,
+    from: range.from,
+    until: logStart < range.until ? logStart : range.until,
+    topicId: plan.topics.find((t) => t.topic === topic)?.topicId ?? null,
+    reason: 'retention deleted the records before they were read',
+    acceptedBy: 'failOnDataLoss=false',
+  };
 }
 
 function countsOf(funnel: readonly RangeResult[]): { records: number; quarantined: number } {

@@ -16,6 +16,8 @@ export interface EngineHost {
   randomUuid(): string;
   hostname: string;
   pid: number;
+  /** Does a process of this id run on this host? */
+  isProcessAlive?: (pid: number) => boolean;
   log: Log;
   /** See `Failpoints`; empty in production. */
   failpoints: string;

@@ -2,7 +2,6 @@ import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import type { OffsetMap } from '../core/offset-range.ts';
 import { nextTriggerTime } from '../core/trigger.ts';
-import { isSluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { FileIO } from '../storage/file-io.ts';
@@ -10,6 +9,7 @@ import { BatchPlanner } from './batch-planner.ts';
 import type { BatchRunner, FinishedBatch, PlannedBatch } from './batch-runner.ts';
 import type { Failpoints } from './failpoint.ts';
 import type { EngineHost, RunSummary } from './host.ts';
+import { abandoned, isAbandoned } from './local/abandoned.ts';
 
 export interface MicroBatchLoopContext {
   config: PipelineConfig;
@@ -90,7 +90,7 @@ export class MicroBatchLoop {
     try {
       finished = await runner.run(batch, await this.planner.tablesOf(batch.plan), abandon.signal);
     } catch (error) {
-      if (abandon.signal.aborted && isSluiceError(error) && error.context['aborted'] === true) {
+      if (abandon.signal.aborted && isAbandoned(error)) {
         host.log.warn(`batch ${batch.plan.batchId} was abandoned: it is read again by the next run`);
         return false;
       }
@@ -132,7 +132,7 @@ function abandonLater(stop: AbortSignal, timeoutMs: number): { signal: AbortSign
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const arm = (): void => {
-    timer = setTimeout(() => controller.abort(), timeoutMs / 2);
+    timer = setTimeout(() => controller.abort(abandoned()), timeoutMs / 2);
   };
   if (stop.aborted) arm();
   else stop.addEventListener('abort', arm, { once: true });

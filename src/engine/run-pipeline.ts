@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { Checkpoint } from '../checkpoint/checkpoint.ts';
+import { LEASE_HEARTBEAT_MS } from '../checkpoint/lease.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
+import { SluiceError } from '../errors.ts';
 import { KafkaCluster } from '../kafka/cluster.ts';
 import { resolveFileIO } from '../storage/resolve-file-io.ts';
 import { BatchRunner } from './batch-runner.ts';
@@ -9,9 +11,6 @@ import { Failpoints } from './failpoint.ts';
 import type { EngineHost, RunSummary } from './host.ts';
 import { InlinePool, ThreadPool } from './local/worker-pool.ts';
 import { MicroBatchLoop } from './micro-batch-loop.ts';
-
-/** How often the lease is renewed while a run lives. */
-const HEARTBEAT_MS = 10_000;
 
 /**
  * Runs a pipeline by its trigger until there is nothing more to do, the host asks for the end, or an error. Everything
@@ -47,6 +46,7 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
       now: () => host.now(),
       randomUuid: () => host.randomUuid(),
       warn: (message, context) => host.log.warn(message, context),
+      isProcessAlive: host.isProcessAlive,
     });
     await takeLease(checkpoint, host, closers);
     const sleep = (ms: number): Promise<void> => delay(ms);
@@ -96,20 +96,19 @@ async function takeLease(
   host: EngineHost,
   closers: (() => Promise<void>)[],
 ): Promise<void> {
-  const { previous, stale } = await checkpoint.acquireLease();
-  if (previous !== undefined && !stale) {
-    host.log.warn(
-      `the checkpoint seems to be in use by process ${previous.pid} on ${previous.host}; two processes on one checkpoint stop each other`,
-      {
-        owner: previous,
-      },
+  const { acquired, previous } = await checkpoint.acquireLease();
+  if (!acquired) {
+    throw new SluiceError(
+      'CHECKPOINT_CONCURRENT',
+      `the checkpoint ${checkpoint.location} is in use by process ${previous?.pid} on ${previous?.host} (last sign of life ${previous === undefined ? 'unknown' : new Date(previous.heartbeatAtMs).toISOString()}); this process has stopped and touched nothing. Stop the other one first`,
+      { context: { owner: previous } },
     );
   }
   const timer = setInterval(() => {
     checkpoint
       .heartbeat()
       .catch((error: unknown) => host.log.warn('the lease could not be renewed', { error: String(error) }));
-  }, HEARTBEAT_MS);
+  }, LEASE_HEARTBEAT_MS);
   timer.unref();
   closers.push(async () => {
     clearInterval(timer);

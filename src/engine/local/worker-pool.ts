@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { SluiceError } from '../../errors.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import { Failpoints } from '../failpoint.ts';
+import { isAbandoned } from './abandoned.ts';
 import type { BatchTask, BatchTaskResult } from './batch-task.ts';
 import { runBatchTask } from './run-batch-task.ts';
 import type { FromWorker, ToWorker, WorkerSetup } from './worker.ts';
@@ -82,12 +83,8 @@ export class InlinePool implements WorkerPool {
 /** The first real error wins over the aborts that it caused. */
 function results(settled: PromiseSettledResult<BatchTaskResult>[]): BatchTaskResult[] {
   const errors = settled.filter((s) => s.status === 'rejected').map((s) => s.reason as unknown);
-  if (errors.length > 0) throw errors.find((e) => !isAbort(e)) ?? errors[0];
+  if (errors.length > 0) throw errors.find((e) => !isAbandoned(e)) ?? errors[0];
   return settled.map((s) => (s as PromiseFulfilledResult<BatchTaskResult>).value);
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof SluiceError && error.context['aborted'] === true;
 }
 
 class Thread {

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { messageOf, type PlainSluiceError, SluiceError } from '../../errors.ts';
 import { resolveFileIO } from '../../storage/resolve-file-io.ts';
 import { Failpoints } from '../failpoint.ts';
+import { abandoned } from './abandoned.ts';
 import type { BatchTask, BatchTaskResult } from './batch-task.ts';
 import { runBatchTask } from './run-batch-task.ts';
 
@@ -28,7 +29,7 @@ let running: AbortController | undefined;
 const send = (message: FromWorker): void => port.postMessage(message);
 
 port.on('message', (message: ToWorker) => {
-  if (message.kind === 'abort') running?.abort();
+  if (message.kind === 'abort') running?.abort(abandoned());
   else void run(message.task);
 });
 
