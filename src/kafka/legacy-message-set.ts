@@ -97,7 +97,7 @@ export class LegacyMessageSet {
     // Every inner message is proven, and the last offset found, before the first is appended.
     const lastInner = walk(set.bytes, set.view, set.start, set.end, wrapper.magic, inner);
     const base = wrapper.magic === 1 ? offset - lastInner : 0n;
-    if (base < 0n)
+    if (lastInner > offset)
       throw new RecordFault(`the inner offsets end at ${lastInner}, beyond the wrapper's ${offset}`);
     const first = base + set.view.getBigInt64(set.start);
     if (first <= previousOffset) throw orderFault(first, previousOffset);

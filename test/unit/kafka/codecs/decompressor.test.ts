@@ -177,7 +177,7 @@ describe('bombs', () => {
 
 /** A frame of one RLE or raw block each 128 KiB, without a content size, as a streaming encoder writes it. */
 function zstdWithoutSize(data: Buffer): Buffer {
-  const parts = [Buffer.from('28b52ffd0058', 'hex')]; // window of 2 MiB
+  const parts: Uint8Array[] = [Buffer.from('28b52ffd0058', 'hex')]; // window of 2 MiB
   const step = 128 * 1024;
   for (let at = 0; at < data.length; at += step) {
     const block = data.subarray(at, at + step);
