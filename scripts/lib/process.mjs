@@ -4,7 +4,7 @@
  * Runs on any Node.js from 18 on and imports nothing that must be installed.
  */
 import { spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** A fault of the set-up that a person can mend: shown as one line, without a stack. */
@@ -109,13 +109,20 @@ async function stopAll(exitCode) {
   process.exit(exitCode);
 }
 
-/** Is there a process of this id? @param {number} pid */
+/** Does a process of this id run? One that has ended and waits to be collected does not. @param {number} pid */
 export function isAlive(pid) {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
+  try {
+    // `pid (name) state ...`; the name may hold anything.
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return !stat.slice(stat.lastIndexOf(')')).startsWith(') Z');
+  } catch {
+    // No /proc here: the signal's word is all there is.
+    return true;
   }
 }
 
