@@ -10,24 +10,20 @@ import { BloomFilterBuilder } from './bloom-filter.ts';
 import { type BufferPool, ByteChain } from './byte-chain.ts';
 import type { BytesRange } from './bytes-range.ts';
 import { ConstantDictionary } from './constant-dictionary.ts';
-import { ENCODING, PAGE_TYPE, PHYSICAL_TYPE } from './format.ts';
+import { createRange } from './create-range.ts';
+import type { FixedRange } from './fixed-range.ts';
+import type { FloatRange } from './float-range.ts';
+import { ENCODING, PHYSICAL_TYPE } from './format.ts';
+import type { Int32Range, Int64Range } from './integer-range.ts';
 import type { LeafColumn } from './leaf-column.ts';
+import { PageBuffer } from './page-buffer.ts';
 import type { CompressPage } from './page-codec.ts';
+import { encodeDataPageHeader, encodeDictionaryPageHeader } from './page-header.ts';
 import { PageIndexBuilder } from './page-index.ts';
 import { checkValueLength, plainValue } from './plain-value.ts';
 import { bitWidthOf, RunLengthEncoder } from './run-length-encoder.ts';
 import { ThriftWriter } from './thrift-writer.ts';
-import {
-  createRange,
-  type FixedRange,
-  type FloatRange,
-  type Int32Range,
-  type Int64Range,
-  type ValueRange,
-} from './value-range.ts';
-
-/** Room kept free in front of the values of a page for its levels, so that they need not be moved. */
-const HEADROOM = 64;
+import type { ValueRange } from './value-range.ts';
 
 /** What a leaf column needs beside its own schema. */
 export interface ColumnWriterSettings {
@@ -54,8 +50,7 @@ export class ColumnWriter {
   private readonly thrift = new ThriftWriter(64);
 
   // the open page
-  private buffer: Uint8Array | undefined;
-  private end = HEADROOM;
+  private readonly page: PageBuffer;
   private pageRowCount = 0;
   /** Entries: values and nulls; for leaves inside lists also the places of empty lists. */
   private pageEntries = 0;
@@ -87,6 +82,7 @@ export class ColumnWriter {
     this.leaf = leaf;
     this.settings = settings;
     this.chain = new ByteChain(settings.pool);
+    this.page = new PageBuffer(settings.pool, settings.pageBytes);
     if (leaf.maxDefinitionLevel > 0)
       this.definitions = new RunLengthEncoder(bitWidthOf(leaf.maxDefinitionLevel));
     if (leaf.maxRepetitionLevel > 0)
@@ -107,7 +103,7 @@ export class ColumnWriter {
   /** Everything held in memory. */
   get heldBytes(): number {
     return (
-      (this.buffer?.length ?? 0) +
+      this.page.capacityBytes +
       this.chain.capacityBytes +
       this.index.heldBytes +
       (this.bloom?.heldBytes ?? 0) +
@@ -118,7 +114,7 @@ export class ColumnWriter {
 
   /** Bytes of the open page, before compression. */
   get openBytes(): number {
-    return this.end - HEADROOM;
+    return this.page.length;
   }
 
   /** Appends rows [from, until) of a vector of this column's kind. */
@@ -144,7 +140,7 @@ export class ColumnWriter {
   /** How far the rows from `row` fit into the open page; `row` itself where the page must end first. */
   private fit(vector: FlatVector, row: number, until: number): number {
     const stop = Math.min(until, row + this.settings.pageRows - this.pageRowCount);
-    const room = this.settings.pageBytes - this.end;
+    const { room } = this.page;
     const isEmpty = this.pageRowCount === 0;
     if (vector.kind !== 'bytes') {
       const width = this.leaf.width || 1;
@@ -204,7 +200,7 @@ export class ColumnWriter {
   /** Null rows take no room in a bytes vector: the stretch is copied whole. */
   private copyBytes(vector: BytesVector, from: number, until: number): void {
     const { data, starts } = vector;
-    this.copy(data, starts[from], starts[until]);
+    this.page.append(data, starts[from], starts[until]);
     if (this.pageRange !== undefined) (this.pageRange as BytesRange).update(data, starts, from, until);
     if (this.bloom !== undefined) {
       for (let row = from; row < until; row++) {
@@ -231,7 +227,7 @@ export class ColumnWriter {
   private copyFixedWidth(vector: NumericVector | FixedVector, from: number, until: number): void {
     const width = this.leaf.width || 1;
     const bytes = valueBytes(vector);
-    this.copy(bytes, from * width, until * width);
+    this.page.append(bytes, from * width, until * width);
     if (this.pageRange !== undefined) updateRange(this.pageRange, vector, from, until);
     if (this.bloom !== undefined) {
       for (let row = from; row < until; row++) this.bloom.add(bytes, row * width, (row + 1) * width);
@@ -258,7 +254,7 @@ export class ColumnWriter {
       this.definitions?.append(plain === undefined ? 0 : this.leaf.maxDefinitionLevel, take);
       this.repetitions?.append(0, take);
       if (index >= 0) this.dictionary!.appendRun(index, take);
-      else if (plain !== undefined) this.copyRepeated(plain, take);
+      else if (plain !== undefined) this.page.appendRepeated(plain, take);
       if (plain !== undefined) this.takeConstant(plain);
       this.countRows(take, plain === undefined ? take : 0);
       left -= take;
@@ -271,7 +267,7 @@ export class ColumnWriter {
 
   /** How many copies of a value that is not in a dictionary fit the open page. */
   private fitConstant(plain: Uint8Array, most: number): number {
-    const rows = Math.floor((this.settings.pageBytes - this.end) / plain.length);
+    const rows = Math.floor(this.page.room / plain.length);
     return rows < 1 && this.pageRowCount === 0 ? 1 : Math.min(most, rows);
   }
 
@@ -316,7 +312,7 @@ export class ColumnWriter {
     this.pageRowCount += rows;
     this.pageEntries += count;
     this.pageNulls += count - (until - from);
-    if (this.end >= this.settings.pageBytes || this.pageRowCount >= this.settings.pageRows) this.sealPage();
+    if (this.page.room <= 0 || this.pageRowCount >= this.settings.pageRows) this.sealPage();
   }
 
   private countRows(rows: number, nulls: number): void {
@@ -332,48 +328,17 @@ export class ColumnWriter {
     this.pageIsDictionary = isDictionary;
   }
 
-  private copy(source: Uint8Array, from: number, until: number): void {
-    const length = until - from;
-    if (length === 0) return;
-    this.reserve(length);
-    const buffer = this.buffer!;
-    if (length < 48) {
-      for (let i = 0; i < length; i++) buffer[this.end + i] = source[from + i];
-    } else {
-      buffer.set(source.subarray(from, until), this.end);
-    }
-    this.end += length;
-  }
-
-  private copyRepeated(value: Uint8Array, count: number): void {
-    const total = value.length * count;
-    this.reserve(total);
-    const buffer = this.buffer!;
-    buffer.set(value, this.end);
-    for (let done = value.length; done < total; done *= 2) {
-      buffer.copyWithin(this.end + done, this.end, this.end + Math.min(done, total - done));
-    }
-    this.end += total;
-  }
-
-  private reserve(bytes: number): void {
-    const need = this.end + bytes;
-    if (this.buffer !== undefined && need <= this.buffer.length) return;
-    const grown = this.settings.pool.take(need);
-    if (this.buffer !== undefined) {
-      grown.set(this.buffer.subarray(0, this.end));
-      this.settings.pool.give(this.buffer);
-    }
-    this.buffer = grown;
-  }
-
   /** Ends the open page, if it has any entry: levels in front, compressed, kept in the chunk. */
   sealPage(): void {
     if (this.pageEntries === 0) return;
-    const values = this.pageIsDictionary ? this.dictionary!.finishPage() : undefined;
-    const raw = values === undefined ? this.plainPage() : this.pageWith(values);
+    const raw = this.rawPage();
     const compressed = this.settings.compress(raw);
-    const header = this.dataPageHeader(raw.length, compressed.length);
+    const header = encodeDataPageHeader(this.thrift, {
+      rawBytes: raw.length,
+      compressedBytes: compressed.length,
+      entries: this.pageEntries,
+      encoding: this.pageIsDictionary ? ENCODING.RLE_DICTIONARY : ENCODING.PLAIN,
+    });
     const offset = this.chain.length;
     this.chain.append(header);
     this.chain.append(compressed);
@@ -408,7 +373,7 @@ export class ColumnWriter {
     this.chunkRows += this.pageRowCount;
     this.chunkEntries += this.pageEntries;
     this.chunkNulls += this.pageNulls;
-    this.end = HEADROOM;
+    this.page.clear();
     this.pageRowCount = 0;
     this.pageEntries = 0;
     this.pageNulls = 0;
@@ -429,59 +394,10 @@ export class ColumnWriter {
     return parts;
   }
 
-  private pageWith(values: Uint8Array): Uint8Array {
-    return Buffer.concat([...this.levels(), values]);
-  }
-
-  /** Puts the levels right before the values in the page's buffer. */
-  private plainPage(): Uint8Array {
-    if (this.leaf.physicalType === PHYSICAL_TYPE.BOOLEAN) this.packBooleans();
-    const parts = this.levels();
-    let length = 0;
-    for (const part of parts) length += part.length;
-    this.reserve(Math.max(0, length - HEADROOM));
-    const buffer = this.buffer!;
-    let start = HEADROOM - length;
-    if (start < 0) {
-      buffer.copyWithin(length, HEADROOM, this.end);
-      this.end += length - HEADROOM;
-      start = 0;
-    }
-    let at = start;
-    for (const part of parts) {
-      buffer.set(part, at);
-      at += part.length;
-    }
-    return buffer.subarray(start, this.end);
-  }
-
-  /** From one byte to one bit per value, lowest bit first, in place. */
-  private packBooleans(): void {
-    const count = this.end - HEADROOM;
-    const buffer = this.buffer!;
-    for (let i = 0, at = HEADROOM; i < count; i += 8, at++) {
-      let byte = 0;
-      for (let bit = 0; bit < 8 && i + bit < count; bit++) byte |= buffer[HEADROOM + i + bit] << bit;
-      buffer[at] = byte;
-    }
-    this.end = HEADROOM + Math.ceil(count / 8);
-  }
-
-  private dataPageHeader(rawLength: number, compressedLength: number): Uint8Array {
-    const { thrift } = this;
-    thrift.clear();
-    thrift.beginStruct();
-    thrift.i32Field(1, PAGE_TYPE.DATA);
-    thrift.i32Field(2, rawLength);
-    thrift.i32Field(3, compressedLength);
-    thrift.structField(5);
-    thrift.i32Field(1, this.pageEntries);
-    thrift.i32Field(2, this.pageIsDictionary ? ENCODING.RLE_DICTIONARY : ENCODING.PLAIN);
-    thrift.i32Field(3, ENCODING.RLE);
-    thrift.i32Field(4, ENCODING.RLE);
-    thrift.endStruct();
-    thrift.endStruct();
-    return thrift.bytes();
+  private rawPage(): Uint8Array {
+    if (this.pageIsDictionary) return Buffer.concat([...this.levels(), this.dictionary!.finishPage()]);
+    if (this.leaf.physicalType === PHYSICAL_TYPE.BOOLEAN) this.page.packBooleans();
+    return this.page.withLevels(this.levels());
   }
 
   /** The dictionary page with its header, or undefined where no page uses one. Counts it into `uncompressedBytes`. */
@@ -489,18 +405,11 @@ export class ColumnWriter {
     if (this.dictionaryPages === 0) return undefined;
     const raw = this.dictionary!.plainEntries();
     const compressed = this.settings.compress(raw);
-    const { thrift } = this;
-    thrift.clear();
-    thrift.beginStruct();
-    thrift.i32Field(1, PAGE_TYPE.DICTIONARY);
-    thrift.i32Field(2, raw.length);
-    thrift.i32Field(3, compressed.length);
-    thrift.structField(7);
-    thrift.i32Field(1, this.dictionary!.size);
-    thrift.i32Field(2, ENCODING.PLAIN);
-    thrift.endStruct();
-    thrift.endStruct();
-    const header = thrift.bytes();
+    const header = encodeDictionaryPageHeader(this.thrift, {
+      rawBytes: raw.length,
+      compressedBytes: compressed.length,
+      entries: this.dictionary!.size,
+    });
     this.uncompressedBytes += header.length + raw.length;
     return Buffer.concat([header, compressed]);
   }
@@ -508,8 +417,7 @@ export class ColumnWriter {
   /** Forgets the chunk and gives its memory back; the next row group begins. */
   release(): void {
     this.chain.release();
-    if (this.buffer !== undefined) this.settings.pool.give(this.buffer);
-    this.buffer = undefined;
+    this.page.release();
     this.index.clear();
     this.bloom?.clear();
     this.dictionary?.clear();

@@ -1,6 +1,7 @@
 import type { DataFileMetrics } from '../core/data-file.ts';
 import type { ColumnWriter } from './column-writer.ts';
-import { createRange, type ValueRange } from './value-range.ts';
+import { createRange } from './create-range.ts';
+import type { ValueRange } from './value-range.ts';
 
 interface ColumnTotals {
   compressed: number;
