@@ -1,26 +1,58 @@
-import { SluiceError } from '../errors.ts';
+import { mkdir } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { messageOf, SluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
-import type { FileIO } from '../storage/file-io.ts';
+import type { CatalogServices } from './catalog-base.ts';
+import { SqliteCatalog } from './sqlite-catalog.ts';
+
+export type { CatalogServices } from './catalog-base.ts';
 
 /** Which catalog, and where. The same shape as `catalog` of a pipeline. */
 export interface CatalogOptions {
   type: 'sqlite';
   /** `catalog_name` in the SQL catalog's tables. */
   name: string;
-  /** The database file: a path, or `sqlite:///path`, or `file:///path`. */
+  /** The database file: a path, `file:///path`, or `sqlite:///path` as SQLAlchemy and PyIceberg write it. */
   uri: string;
   /** Where new tables are put: a path or a location. */
   warehouse: string;
 }
 
-export interface CatalogServices {
-  io: FileIO;
-  now(): number;
-  randomUuid(): string;
-  sleep(ms: number): Promise<void>;
+/** Opens the catalog, making the file and its directory where they are missing. Close it when done. Throws CATALOG_UNREACHABLE, CATALOG_SCHEMA, CONFIG_INVALID. */
+export async function openCatalog(options: CatalogOptions, services: CatalogServices): Promise<Catalog> {
+  const path = databasePath(options.uri);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+  } catch (e) {
+    throw new SluiceError(
+      'CATALOG_UNREACHABLE',
+      `the directory of catalog ${path} cannot be made: ${messageOf(e)}`,
+      { retryable: false, cause: e, context: { path } },
+    );
+  }
+  return SqliteCatalog.open(
+    { name: options.name, path, warehouse: warehouseLocation(options.warehouse) },
+    services,
+  );
 }
 
-/** Opens the catalog. Close it when done. Throws CATALOG_UNREACHABLE, CATALOG_SCHEMA. */
-export async function openCatalog(_options: CatalogOptions, _services: CatalogServices): Promise<Catalog> {
-  throw new SluiceError('INTERNAL', 'openCatalog is being written');
+/** The file behind a path or URI. SQLAlchemy: three slashes begin a relative path, four an absolute one. */
+export function databasePath(uri: string): string {
+  const sqlite = /^(?:jdbc:)?sqlite:(?:\/\/\/)?(.*)$/.exec(uri);
+  const path =
+    sqlite === null ? uri.replace(/^file:\/\/(?:localhost)?(?=\/)/, '').replace(/^file:/, '') : sqlite[1];
+  if (path === '' || path === ':memory:')
+    throw new SluiceError('CONFIG_INVALID', `catalog.uri "${uri}": expected the path of a file`);
+  return resolve(path);
+}
+
+/**
+ * A local warehouse as `file:///absolute/path`. Java's Hadoop would look for a bare path in its default file system,
+ * which may be HDFS; PyIceberg, DuckDB and Java all read `file://`, and take it literally, without percent-decoding.
+ */
+export function warehouseLocation(warehouse: string): string {
+  if (/^[A-Za-z][A-Za-z0-9+.-]+:\//.test(warehouse)) {
+    return warehouse.replace(/^file:\/(?!\/)/, 'file:///');
+  }
+  return `file://${resolve(warehouse)}`;
 }

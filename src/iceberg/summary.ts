@@ -38,8 +38,7 @@ const TOTALS: [total: string, added: string, removed: string][] = [
  * does not tell, or that would fall below 0, is left out rather than invented, as Java does.
  */
 export function totals(
-  metadata: TableMetadata,
-  ref: string,
+  head: Snapshot | undefined,
   summary: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const result: Record<string, string> = {};
