@@ -1,0 +1,49 @@
+import { Command, Option } from 'commander';
+import { stringifyJson64 } from '../../core/json64.ts';
+import type { CliContext, OutputFormat } from '../context.ts';
+import { type Explanation, explanationText } from '../explanation.ts';
+import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+
+interface ExplainFlags extends PipelineFlags {
+  timeout: string;
+  output: OutputFormat;
+}
+
+export function command(context: CliContext): Command {
+  return withPipelineOptions(new Command())
+    .description(
+      'Plan the next batch for real and write nothing: ranges, bytes, files, the time to drain the backlog.',
+    )
+    .addOption(new Option('--timeout <time>', 'how long to wait for the brokers').default('15s'))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  sluice explain\n  sluice explain --set source.maxOffsetsPerTrigger=100000',
+    )
+    .action((flags: ExplainFlags) => explain(context, flags));
+}
+
+async function explain(context: CliContext, flags: ExplainFlags): Promise<void> {
+  const { config } = await loadFor(context, flags);
+  const { parseDurationMs } = await import('../../core/duration.ts');
+  const deadlineMs = parseDurationMs(flags.timeout);
+  const [
+    { openCheckpointReadOnly },
+    { askBrokers },
+    { explainNextBatch },
+    { readProgress },
+    { resolveFileIO },
+  ] = await Promise.all([
+    import('../checkpoint-view.ts'),
+    import('../source-view.ts'),
+    import('../explain-batch.ts'),
+    import('../../monitor/progress-log.ts'),
+    import('../../storage/resolve-file-io.ts'),
+  ]);
+  const checkpoint = await openCheckpointReadOnly(config, context);
+  const state = await askBrokers(config, deadlineMs);
+  const progress = await readProgress(resolveFileIO(config.checkpointLocation), config.checkpointLocation);
+  const explanation: Explanation = await explainNextBatch(config, checkpoint, state, progress);
+  context.stdout.write(
+    flags.output === 'json' ? `${stringifyJson64(explanation)}\n` : explanationText(explanation),
+  );
+}

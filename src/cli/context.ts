@@ -1,0 +1,21 @@
+/** What a command knows of the process: everything that is `process.*` comes in here, and only here. */
+export interface CliContext {
+  env: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+  version: string;
+  /** Data for the reader of the command. */
+  stdout: Out;
+  /** Logs, progress, errors. */
+  stderr: Out;
+  /** The exit code where the command ends without an error; 0 at first. */
+  exitCode: number;
+}
+
+export interface Out {
+  write(text: string): void;
+  readonly terminal: boolean;
+  /** Width of the terminal; undefined elsewhere. */
+  columns(): number | undefined;
+}
+
+export type OutputFormat = 'text' | 'json';

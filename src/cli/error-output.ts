@@ -1,0 +1,52 @@
+import { stringifyJson64 } from '../core/json64.ts';
+import { ERROR_CODES, isSluiceError, messageOf, SluiceError } from '../errors.ts';
+import type { Out } from './context.ts';
+
+/**
+ * Prints an error on stderr: code and message, what to do, where to read more. A stack only with `--debug`, or where the
+ * error is a bug of ours. With `-o json` one JSON line instead. Returns the exit code.
+ */
+export function reportError(thrown: unknown, argv: readonly string[], stderr: Out): number {
+  const error = isSluiceError(thrown) ? thrown : unexpected(thrown);
+  const row = ERROR_CODES[error.code];
+  const docs = `docs/errors.md#${error.code.toLowerCase()}`;
+  if (wantsJson(argv)) {
+    const { code, retryable, outcome, context } = error;
+    const message = error.message.slice(code.length + 2);
+    const plain = {
+      code,
+      message,
+      remedy: row.remedy,
+      exitCode: row.exit,
+      retryable,
+      outcome,
+      context,
+      docs,
+    };
+    stderr.write(`${stringifyJson64({ error: plain })}\n`);
+    return row.exit;
+  }
+  stderr.write(`error ${error.message}\n  ${row.remedy}\n  See ${docs}\n`);
+  if (argv.includes('--debug') || error.code === 'INTERNAL') stderr.write(`${stackOf(thrown)}\n`);
+  return row.exit;
+}
+
+function unexpected(thrown: unknown): SluiceError {
+  return new SluiceError('INTERNAL', messageOf(thrown), { cause: thrown });
+}
+
+function stackOf(thrown: unknown): string {
+  const stacks: string[] = [];
+  for (let e: unknown = thrown, depth = 0; e instanceof Error && depth < 5; e = e.cause, depth++) {
+    stacks.push(`${depth === 0 ? '' : 'caused by '}${e.stack ?? e.message}`);
+  }
+  return stacks.length === 0 ? String(thrown) : stacks.join('\n');
+}
+
+/** Was `-o json` asked for? Looked up in the text, because the command line itself may be what is wrong. */
+export function wantsJson(argv: readonly string[]): boolean {
+  return argv.some((arg, i) => {
+    if (arg === '-ojson' || arg === '-o=json' || arg === '--output=json') return true;
+    return (arg === '-o' || arg === '--output') && argv[i + 1] === 'json';
+  });
+}

@@ -1,0 +1,46 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { LoadedPipeline } from '../config/load-pipeline.ts';
+import type { CliContext } from './context.ts';
+
+/** The options of every command that reads a pipeline file. */
+export interface PipelineFlags {
+  config?: string;
+  set: string[];
+}
+
+export function withPipelineOptions(command: Command): Command {
+  return command
+    .addOption(new Option('-c, --config <file>', 'the pipeline file (default: ./sluice.yaml)'))
+    .addOption(
+      new Option('--set <path=value>', 'set an option over the file; may be repeated')
+        .argParser((value: string, before: string[]) => [...before, value])
+        .default([], 'nothing'),
+    );
+}
+
+/** The file that is meant: the one given, else the first of the usual names that is there, else ./sluice.yaml. */
+export function pipelineFile(flags: PipelineFlags, context: CliContext): string {
+  if (flags.config !== undefined) return flags.config;
+  const usual = ['sluice.yaml', 'sluice.yml', 'sluice.config.ts', 'sluice.config.js', 'sluice.config.mjs'];
+  return usual.find((name) => existsSync(resolve(context.cwd, name))) ?? 'sluice.yaml';
+}
+
+/** Loads the pipeline; warnings go to stderr, one a line. Throws CONFIG_NOT_FOUND, CONFIG_INVALID. */
+export async function loadFor(
+  context: CliContext,
+  flags: PipelineFlags,
+  overrides: readonly string[] = [],
+): Promise<LoadedPipeline> {
+  const { loadPipeline } = await import('../config/load-pipeline.ts');
+  const { formatFault } = await import('../config/fault.ts');
+  const loaded = await loadPipeline({
+    file: pipelineFile(flags, context),
+    env: context.env,
+    overrides: [...overrides, ...flags.set],
+    cwd: context.cwd,
+  });
+  for (const warning of loaded.warnings) context.stderr.write(`warning ${formatFault(warning)}\n`);
+  return loaded;
+}

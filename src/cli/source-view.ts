@@ -1,0 +1,36 @@
+import { kafkaClientOptions } from '../config/client-options.ts';
+import type { PipelineConfig } from '../config/pipeline-config.ts';
+import { getOffset } from '../core/offset-range.ts';
+import { observeSource, type SourceState } from '../engine/source-state.ts';
+import { KafkaCluster } from '../kafka/cluster.ts';
+import type { LatestOffsets } from '../monitor/lag.ts';
+
+/** Asks the brokers what is there for a pipeline to read. A person waits for it, so the deadline is short. */
+export async function askBrokers(config: PipelineConfig, deadlineMs: number): Promise<SourceState> {
+  const cluster = await KafkaCluster.connect({
+    bootstrapServers: config.source.bootstrapServers,
+    clientId: config.source.kafka['client.id'] ?? `sluice-${config.name}`,
+    kafka: kafkaClientOptions(config.source),
+    requestDeadlineMs: Math.min(deadlineMs, config.source.requestDeadlineMs),
+  });
+  try {
+    return await observeSource(cluster, config.source);
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** The ends of the partitions in the form that the status takes. */
+export function latestOffsets(state: SourceState): LatestOffsets {
+  const latest: LatestOffsets = new Map();
+  for (const { topic, partition } of state.partitions) {
+    const partitions = latest.get(topic) ?? new Map();
+    latest.set(topic, partitions);
+    partitions.set(partition, {
+      latest: getOffset(state.latest, topic, partition)!,
+      logStart: getOffset(state.earliest, topic, partition),
+      highWatermark: getOffset(state.highWatermark, topic, partition),
+    });
+  }
+  return latest;
+}
