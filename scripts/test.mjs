@@ -20,7 +20,7 @@ await runMain(async () => {
   const removeScratch = () => rmSync(scratch, { recursive: true, force: true });
   atExit(removeScratch);
   const testEnv = { ...env, TMPDIR: scratch };
-  if (kinds.some((kind) => KINDS[kind].python)) testEnv.SLUICE_TEST_PYTHON ??= await pythonWithPackages();
+  if (kinds.some((kind) => KINDS[kind].python)) testEnv.SLUICE_TEST_PYTHON ||= await pythonWithPackages();
   const broker = await kafkaFor(kinds, testEnv);
   try {
     return await runVitest(node, kinds, rest, testEnv, join(scratch, 'report.json'));
@@ -33,7 +33,7 @@ await runMain(async () => {
 /** The shared broker of the run: the one that the environment names, else one of our own. */
 async function kafkaFor(kinds, env) {
   if (!kinds.some((kind) => KINDS[kind].kafka)) return undefined;
-  const given = env.SLUICE_TEST_KAFKA ?? env.KAFKA_BOOTSTRAP_SERVERS;
+  const given = env.SLUICE_TEST_KAFKA || env.KAFKA_BOOTSTRAP_SERVERS;
   if (given) {
     process.stderr.write(`Using the Kafka at ${given}; topics of the tests begin with sluice-test-\n`);
     env.SLUICE_TEST_KAFKA = given;

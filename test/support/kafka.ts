@@ -18,7 +18,7 @@ export interface TestKafka {
 
 /** The shared broker: SLUICE_TEST_KAFKA, or the one that the run's global set-up started. */
 export function useKafka(): TestKafka {
-  const bootstrap = process.env.SLUICE_TEST_KAFKA ?? inject('kafkaBootstrap');
+  const bootstrap = process.env.SLUICE_TEST_KAFKA || inject('kafkaBootstrap');
   if (!bootstrap)
     throw new Error('This project has no Kafka: list test/support/kafka-setup.ts as its globalSetup.');
   return { bootstrap, uniqueTopic: (prefix) => `sluice-test-${prefix}-${randomBytes(4).toString('hex')}` };

@@ -9,5 +9,5 @@ declare module 'vitest' {
 }
 
 export default async function setup(project: TestProject): Promise<void> {
-  project.provide('python', process.env.SLUICE_TEST_PYTHON ?? (await pythonWithPackages()));
+  project.provide('python', process.env.SLUICE_TEST_PYTHON || (await pythonWithPackages()));
 }

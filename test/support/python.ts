@@ -146,7 +146,7 @@ function place(at: Omit<ForeignTable, 'table'>): string[] {
 
 /** Runs a script of `test/support/python` and parses what it prints. Throws with the end of its stderr when it fails. */
 export function runPython(script: string, args: string[]): Promise<unknown> {
-  const python = process.env.SLUICE_TEST_PYTHON ?? inject('python');
+  const python = process.env.SLUICE_TEST_PYTHON || inject('python');
   if (!python)
     throw new Error('This project has no Python: list test/support/python-setup.ts as its globalSetup.');
   const env = { ...process.env, PYTHONUTF8: '1', PYTHONDONTWRITEBYTECODE: '1' };
