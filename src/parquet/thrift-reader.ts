@@ -76,23 +76,37 @@ export class ThriftReader {
   }
 
   private zigzag(): number {
-    const raw = this.varint();
-    return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2;
+    const raw = this.varint64();
+    if (typeof raw === 'number') return raw % 2 === 0 ? raw / 2 : -(raw + 1) / 2;
+    const value = Number((raw >> 1n) ^ -(raw & 1n));
+    if (!Number.isSafeInteger(value)) throw new RangeError('thrift: a number above 2^53');
+    return value;
   }
 
+  /** A length or a count. */
   private varint(): number {
+    const value = this.varint64();
+    if (typeof value !== 'number') throw new RangeError('thrift: a length above 2^49');
+    return value;
+  }
+
+  /** A number where it takes up to 7 bytes (49 bits), else a bigint. */
+  private varint64(): number | bigint {
     let value = 0;
     let scale = 1;
-    for (let i = 0; i < 8; i++) {
+    for (let i = 0; i < 7; i++) {
       const byte = this.byte();
       value += (byte & 0x7f) * scale;
-      if (byte < 0x80) {
-        if (!Number.isSafeInteger(value)) break;
-        return value;
-      }
+      if (byte < 0x80) return value;
       scale *= 128;
     }
-    throw new RangeError('thrift: a number above 2^53');
+    let wide = BigInt(value);
+    for (let shift = 49n; shift < 70n; shift += 7n) {
+      const byte = this.byte();
+      wide |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asUintN(64, wide);
+    }
+    throw new RangeError('thrift: a number of more than 10 bytes');
   }
 
   private byte(): number {
