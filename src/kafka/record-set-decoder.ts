@@ -23,7 +23,7 @@ export interface RecordSetDecoderOptions {
   readonly readCommitted: boolean;
   /** Uncompressed bytes that one record batch may need; at most 2^30. */
   readonly maxBatchBytes: number;
-  /** Rows are handed on when the columns hold about this many bytes. */
+  /** Rows are handed on when the columns hold about this many bytes, at most 2^30; always after whole batches. */
   readonly emitBytes: number;
   /** Fill `RecordColumns.invalidUtf8Values` / `invalidUtf8Keys`. Default false. */
   readonly checkUtf8Values?: boolean;
@@ -41,7 +41,8 @@ export type RowReceiver = (cursor: PartitionCursor, columns: RecordColumns) => v
 
 /** The least entry of any magic: a message of magic 0 with neither key nor value. */
 const MIN_ENTRY_BYTES = 14;
-const MAX_BATCH_BYTES = 2 ** 30;
+/** Keeps every position in a column within 32 bits. */
+const MAX_BYTES = 2 ** 30;
 /** Column buffers up to this size are kept whatever `emitBytes` says. */
 const MIN_KEPT_BYTES = 1024 * 1024;
 const NO_TRANSACTIONS: readonly AbortedTransaction[] = [];
@@ -60,7 +61,11 @@ export class RecordSetDecoder {
   private readonly holes: number[] = [];
 
   constructor(options: RecordSetDecoderOptions) {
-    this.options = { ...options, maxBatchBytes: Math.min(options.maxBatchBytes, MAX_BATCH_BYTES) };
+    this.options = {
+      ...options,
+      maxBatchBytes: Math.min(options.maxBatchBytes, MAX_BYTES),
+      emitBytes: Math.min(options.emitBytes, MAX_BYTES),
+    };
     this.decompressor = new Decompressor(this.options.maxBatchBytes);
     this.legacy = new LegacyMessageSet(this.decompressor);
   }

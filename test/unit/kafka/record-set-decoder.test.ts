@@ -425,6 +425,13 @@ describe('transactions', () => {
     }
   });
 
+  it('delivers what the producer of an aborted transaction wrote outside of it', () => {
+    const set = Buffer.concat([batch(0, 2, transactional), batch(2, 2, { producerId: P })]);
+    const decoded = decodeSet(set, { until: 4n }, {}, aborted);
+    expect(offsetsOf(decoded)).toEqual([2, 3]);
+    expect(countsOf(decoded)).toEqual({ position: 4n, rows: 2, control: 0, aborted: 2, holes: 0 });
+  });
+
   it('is exact where the transaction spans several fetches', () => {
     const batches = [
       batch(0, 3, transactional),
