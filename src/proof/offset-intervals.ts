@@ -16,14 +16,29 @@ export class OffsetRuns {
   count = 0;
 
   add(offset: number): void {
-    this.count++;
-    if (this.runs > 0 && this.ends[this.runs - 1] === offset) {
-      this.ends[this.runs - 1] = offset + 1;
+    this.addRun(offset, offset + 1);
+  }
+
+  /** Adds the offsets [from, until). */
+  addRun(from: number, until: number): void {
+    this.count += until - from;
+    if (this.runs > 0 && this.ends[this.runs - 1] === from) {
+      this.ends[this.runs - 1] = until;
       return;
     }
     if (this.runs === this.starts.length) this.grow();
-    this.starts[this.runs] = offset;
-    this.ends[this.runs++] = offset + 1;
+    this.starts[this.runs] = from;
+    this.ends[this.runs++] = until;
+  }
+
+  /** The offsets of both, each as often as in both together. */
+  static union(a: OffsetRuns | undefined, b: OffsetRuns | undefined): OffsetRuns {
+    const all = new OffsetRuns();
+    for (const part of [a, b]) {
+      if (part === undefined) continue;
+      for (let i = 0; i < part.runs; i++) all.addRun(part.starts[i], part.ends[i]);
+    }
+    return all;
   }
 
   /** Calls back with disjoint ascending stretches and how many times each of their offsets was added (1 or more). */
