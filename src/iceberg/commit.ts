@@ -402,7 +402,7 @@ class BatchCommitter {
       const outcome = isSluiceError(e) ? e.outcome : undefined;
       attempt.outcome = outcome === 'not-applied' ? 'not-applied' : 'unknown';
       attempt.error = e;
-      const again = ['COMMIT_CONFLICT', 'COMMIT_UNKNOWN', 'CATALOG_UNREACHABLE'].some(
+      const again = ['COMMIT_CONFLICT', 'COMMIT_UNKNOWN', 'CATALOG_UNREACHABLE', 'STORAGE_UNREACHABLE'].some(
         (code) => isSluiceError(e) && e.code === code,
       );
       if (!again && outcome !== 'unknown') throw e;
