@@ -3,16 +3,16 @@ import type { OffsetMap } from '../core/offset-range.ts';
 import { offsetMapsEqual } from '../core/offset-range.ts';
 import { SluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
+import { BatchHistory } from './batch-history.ts';
 import { BatchIndex, type BatchKind, batchFileName } from './batch-index.ts';
 import { CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
-import { describeWriter, type Envelope, formatEnvelope, parseEnvelope, type Writer } from './envelope.ts';
+import { describeWriter, type Envelope, formatEnvelope, type Writer } from './envelope.ts';
 import { openId, openPipelineName } from './identity.ts';
 import { Lease, type LeaseInfo, type LeaseResult } from './lease.ts';
-import { mergeIntoLedger } from './ledger.ts';
-import { mergeTableRecords, readLedger, type TableRecord } from './ledger-store.ts';
 import { Malformed } from './malformed.ts';
 import { PlanFile } from './plan-file.ts';
 import { purgeBatches } from './purge.ts';
+import { type RecordDecoder, readEnvelope, readRecord } from './record-file.ts';
 import { decodeDone, decodePrepared, encodeDone, encodePrepared } from './record-json.ts';
 import type { BatchPlan, DoneBatch, LedgerEntry, PreparedBatch } from './records.ts';
 import { type RestartPoint, restartPoint } from './restart-point.ts';
@@ -58,9 +58,9 @@ export class Checkpoint {
   readonly #index: BatchIndex;
   readonly #plan: PlanFile;
   readonly #lease: Lease;
+  readonly #history: BatchHistory;
   /** Files that this process tried to create: an existing one of the very content may be its own, its reply lost. */
   readonly #tried = new Set<string>();
-  #tableRecords: Map<string, TableRecord> | undefined;
 
   /**
    * Opens a checkpoint; makes one, with a new id, where the directory holds none. Throws CHECKPOINT_METADATA_MISSING
@@ -90,6 +90,7 @@ export class Checkpoint {
     this.#index = index;
     this.#plan = new PlanFile(files, options.owner, options.now, options.warn);
     this.#lease = new Lease({ ...options, files });
+    this.#history = new BatchHistory(files, index);
   }
 
   /** The highest N in offsets/. */
@@ -198,7 +199,7 @@ export class Checkpoint {
   }
 
   prepared(batchId: number): Promise<PreparedBatch | null> {
-    return this.#readRecord('prepared', batchId, decodePrepared);
+    return readRecord(this.#files, 'prepared', batchId, decodePrepared);
   }
 
   /**
@@ -209,15 +210,14 @@ export class Checkpoint {
   async writeDone(batch: DoneBatch): Promise<void> {
     this.#assertWritable();
     this.#assertPlanned('done', batch.batchId);
-    const records = await this.#loadTableRecords();
     await this.#createRecord('done', batch.batchId, encodeDone(batch), decodeDone, (found) =>
       sameOutcome(found.record, batch),
     );
-    for (const record of mergeTableRecords([], [batch])) records.set(record.table, record);
+    await this.#history.remember(batch);
   }
 
   done(batchId: number): Promise<DoneBatch | null> {
-    return this.#readRecord('done', batchId, decodeDone);
+    return this.#history.done(batchId);
   }
 
   /** Writes `commits/N`; `done/N` must be there. */
@@ -238,7 +238,7 @@ export class Checkpoint {
       // All commits read the same: it is ours if we tried before, or if the done record that goes before it is ours.
       const finisher = triedBefore
         ? this.#options.owner
-        : (await this.#readEnvelope('done', batchId, decodeDone))?.writer;
+        : (await readEnvelope(this.#files, 'done', batchId, decodeDone))?.writer;
       if (finisher?.writerId !== this.#options.owner.writerId) throw this.#concurrent(name, finisher);
     }
     this.#index.add('commits', batchId);
@@ -264,36 +264,24 @@ export class Checkpoint {
   }
 
   /** What was read of every topic incarnation and partition, all batches from the first to the last finished one. */
-  async ledger(): Promise<LedgerEntry[]> {
-    const ledger = await readLedger(this.#files, this.#index);
-    return mergeIntoLedger(ledger.entries, await this.#doneAfter(ledger.through));
+  ledger(): Promise<LedgerEntry[]> {
+    return this.#history.ledger();
   }
 
   /**
    * What this checkpoint recorded for a batch in a table: null = it did not commit the batch there, 'purged' = the
    * batch's record is gone.
    */
-  async doneRecord(
+  doneRecord(
     table: string,
     batchId: number,
   ): Promise<{ snapshotId: bigint; commitId: string } | null | 'purged'> {
-    const done = this.#index.has('done', batchId) ? await this.done(batchId) : null;
-    const kept =
-      done === null
-        ? (await this.#loadTableRecords()).get(table)
-        : mergeTableRecords([], [done]).find((r) => r.table === table);
-    if (kept?.batchId === batchId) return { snapshotId: kept.snapshotId, commitId: kept.commitId };
-    return done === null && batchId <= (this.latestCommitted ?? -1) ? 'purged' : null;
+    return this.#history.recorded(table, batchId);
   }
 
   /** The newest batch that this checkpoint has committed into a table, purged ones included, or null. */
-  async lastRecorded(
-    table: string,
-  ): Promise<{ batchId: number; snapshotId: bigint; commitId: string } | null> {
-    const record = (await this.#loadTableRecords()).get(table);
-    return record === undefined
-      ? null
-      : { batchId: record.batchId, snapshotId: record.snapshotId, commitId: record.commitId };
+  lastRecorded(table: string): Promise<{ batchId: number; snapshotId: bigint; commitId: string } | null> {
+    return this.#history.lastRecorded(table);
   }
 
   /** Takes the lease unless a live process holds it. */
@@ -323,59 +311,17 @@ export class Checkpoint {
     return entry;
   }
 
-  /** All done records after a batch, ascending. */
-  async #doneAfter(batchId: number): Promise<DoneBatch[]> {
-    const batches: DoneBatch[] = [];
-    for (const id of this.#index.ids('done')) {
-      if (id <= batchId) continue;
-      const batch = await this.done(id);
-      if (batch !== null) batches.push(batch);
-    }
-    return batches;
-  }
-
-  /** The newest record of each table; read once, then kept up by `writeDone`. */
-  async #loadTableRecords(): Promise<Map<string, TableRecord>> {
-    if (this.#tableRecords === undefined) {
-      const ledger = await readLedger(this.#files, this.#index);
-      const records = mergeTableRecords(ledger.tables, await this.#doneAfter(-1));
-      this.#tableRecords = new Map(records.map((r) => [r.table, r]));
-    }
-    return this.#tableRecords;
-  }
-
-  async #readRecord<T>(
-    kind: 'prepared' | 'done',
-    batchId: number,
-    decode: Parameters<typeof parseEnvelope<T>>[2],
-  ): Promise<T | null> {
-    return (await this.#readEnvelope(kind, batchId, decode))?.record ?? null;
-  }
-
-  #readEnvelope<T>(
-    kind: 'prepared' | 'done',
-    batchId: number,
-    decode: Parameters<typeof parseEnvelope<T>>[2],
-  ): Promise<Envelope<T> | null> {
-    return this.#files.read(batchFileName(kind, batchId), FILE_KINDS[kind], (bytes) => {
-      const envelope = parseEnvelope(kind, bytes, decode);
-      const found = (envelope.record as { batchId: number }).batchId;
-      if (found !== batchId) throw new Malformed(`it is of batch ${found}`);
-      return envelope;
-    });
-  }
-
-  async #createRecord<T>(
+  async #createRecord<T extends { batchId: number }>(
     kind: 'prepared' | 'done',
     batchId: number,
     record: object,
-    decode: Parameters<typeof parseEnvelope<T>>[2],
+    decode: RecordDecoder<T>,
     same: (found: Envelope<T>) => boolean,
   ): Promise<void> {
     const { owner, now } = this.#options;
     const name = batchFileName(kind, batchId);
     if (!(await this.#files.createNew(name, formatEnvelope(kind, owner, now(), record)))) {
-      const found = await this.#readEnvelope(kind, batchId, decode);
+      const found = await readEnvelope(this.#files, kind, batchId, decode);
       if (found === null || !same(found)) throw this.#concurrent(name, found?.writer);
     }
     this.#index.add(kind, batchId);

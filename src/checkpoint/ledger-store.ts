@@ -29,12 +29,18 @@ export interface Ledger {
 
 export const EMPTY_LEDGER: Ledger = { through: -1, tables: [], entries: [] };
 
-export async function readLedger(files: CheckpointFiles, index: BatchIndex): Promise<Ledger> {
+/** The ledger that an index has listed; null where it is gone, because another process has written a newer one. */
+export async function readLedger(files: CheckpointFiles, index: BatchIndex): Promise<Ledger | null> {
   if (index.ledgerThrough === null) return EMPTY_LEDGER;
-  const name = ledgerFileName(index.ledgerThrough);
-  const ledger = await files.read(name, FILE_KINDS.ledger, parseLedger);
-  if (ledger === null) throw files.missing(name, FILE_KINDS.ledger, 'it was listed a moment ago');
-  return ledger;
+  return files.read(ledgerFileName(index.ledgerThrough), FILE_KINDS.ledger, parseLedger);
+}
+
+/** The numbers of the ledger files as they are now, ascending. */
+export async function ledgerFilesOf(files: CheckpointFiles): Promise<number[]> {
+  const ids = (await files.list('_sluice/ledger')).flatMap(
+    (name) => /^(\d{1,16})\.json$/.exec(name)?.[1] ?? [],
+  );
+  return ids.map(Number).sort((a, b) => a - b);
 }
 
 /** Writes a ledger, then removes the older files. Throws CHECKPOINT_CONCURRENT where another process wrote another one. */

@@ -1,7 +1,7 @@
 import { SluiceError } from '../errors.ts';
 import { BATCH_KINDS, type BatchIndex, type BatchKind, batchFileName } from './batch-index.ts';
 import { type CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
-import type { Writer } from './envelope.ts';
+import { describeWriter, type Writer } from './envelope.ts';
 import { mergeIntoLedger } from './ledger.ts';
 import { mergeTableRecords, readLedger, writeLedger } from './ledger-store.ts';
 import type { DoneBatch } from './records.ts';
@@ -51,12 +51,12 @@ export async function purgeBatches(context: PurgeContext): Promise<void> {
 async function recordInLedger(context: PurgeContext, batchIds: readonly number[]): Promise<void> {
   const { files, index, owner, now, warn } = context;
   const ledger = await readLedger(files, index);
+  if (ledger === null) throw purgedByAnother(context);
   const batches: DoneBatch[] = [];
   for (const id of batchIds) {
     if (index.has('done', id)) {
       const batch = await context.done(id);
-      if (batch === null)
-        throw files.missing(batchFileName('done', id), FILE_KINDS.done, 'it was listed at the start');
+      if (batch === null) throw purgedByAnother(context);
       batches.push(batch);
     } else if (index.has('plan', id) && index.has('commits', id)) {
       throw files.missing(
@@ -81,6 +81,14 @@ async function recordInLedger(context: PurgeContext, batchIds: readonly number[]
     },
     owner,
     now(),
+  );
+}
+
+function purgedByAnother({ files, owner }: PurgeContext): SluiceError {
+  return new SluiceError(
+    'CHECKPOINT_CONCURRENT',
+    `another process purged batches of checkpoint ${files.location} while ${describeWriter(owner)} was running; let only one process run on a checkpoint`,
+    { context: { location: files.location, owner } },
   );
 }
 
