@@ -29,26 +29,26 @@ export function stringBoundLength(data: Uint8Array, from: number, until: number)
 
 /** The lower bound of a string, cut to 16 code points; undefined where the bytes are not UTF-8. */
 export function stringLowerBound(utf8: Uint8Array): Uint8Array | undefined {
-  const bound = utf8.slice(0, stringBoundLength(utf8, 0, utf8.length));
+  const bound = copyOf(utf8, stringBoundLength(utf8, 0, utf8.length));
   return isUtf8(bound) ? bound : undefined;
 }
 
 /** The upper bound of a string (case C20): itself when it is short, else cut and incremented; undefined where there is none. */
 export function stringUpperBound(utf8: Uint8Array): Uint8Array | undefined {
   const length = stringBoundLength(utf8, 0, utf8.length);
-  const cut = utf8.slice(0, length);
+  const cut = copyOf(utf8, length);
   if (!isUtf8(cut)) return undefined;
   return length === utf8.length ? cut : incrementString(cut);
 }
 
 /** The lower bound of binary, cut to 16 bytes. */
 export function binaryLowerBound(bytes: Uint8Array): Uint8Array {
-  return bytes.slice(0, BOUND_LENGTH);
+  return copyOf(bytes, BOUND_LENGTH);
 }
 
 /** The upper bound of binary: itself when it is short, else cut and incremented; undefined where all 16 bytes are 0xff. */
 export function binaryUpperBound(bytes: Uint8Array): Uint8Array | undefined {
-  const cut = bytes.slice(0, BOUND_LENGTH);
+  const cut = copyOf(bytes, BOUND_LENGTH);
   return bytes.length <= BOUND_LENGTH ? cut : incrementBinary(cut);
 }
 
@@ -74,11 +74,16 @@ export function incrementString(utf8: Uint8Array): Uint8Array | undefined {
 export function incrementBinary(bytes: Uint8Array): Uint8Array | undefined {
   for (let i = bytes.length - 1; i >= 0; i--) {
     if (bytes[i] === 0xff) continue;
-    const next = bytes.slice(0, i + 1);
+    const next = copyOf(bytes, i + 1);
     next[i]++;
     return next;
   }
   return undefined;
+}
+
+/** The first `length` bytes, copied also where `bytes` is a Buffer, whose `slice` is a view. */
+function copyOf(bytes: Uint8Array, length: number): Uint8Array {
+  return new Uint8Array(bytes.subarray(0, length));
 }
 
 /** The shortest two's complement big-endian form of an integer: -1 is `ff`, 128 is `00 80` (case C26). */
@@ -128,7 +133,7 @@ export function singleValueBytes(type: IcebergType, value: SingleValue): Uint8Ar
     const length = type === 'uuid' ? 16 : parseFixed(type);
     if (length !== undefined && value.length !== length)
       throw new RangeError(`${value.length} bytes for ${type}`);
-    return value.slice();
+    return copyOf(value, value.length);
   }
   throw new RangeError(
     `no single-value form of ${typeof value} as ${typeof type === 'string' ? type : type.type}`,

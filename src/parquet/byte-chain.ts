@@ -20,7 +20,8 @@ export class BufferPool {
   take(bytes: number): Uint8Array {
     const size = sizeClass(bytes);
     const buffer = this.idle.get(size)?.pop();
-    if (buffer === undefined) return Buffer.allocUnsafeSlow(size);
+    // no Buffer, whose `slice` is a view: receivers that copy by `slice` would keep what is used again
+    if (buffer === undefined) return new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
     this.idleTotal -= size;
     return buffer;
   }

@@ -250,7 +250,7 @@ class StringsSink implements ColumnSink {
     let same = lastBytes.length === end - start;
     for (let i = 0; same && i < lastBytes.length; i++) same = lastBytes[i] === page[start + i];
     if (!same) {
-      this.lastBytes = page.slice(start, end);
+      this.lastBytes = new Uint8Array(page.subarray(start, end));
       this.lastText = Buffer.from(page.buffer, page.byteOffset + start, end - start).toString('utf8');
     }
     return this.lastText;

@@ -32,7 +32,7 @@ function encode(leaf: LeafColumn, value: NonNullable<ConstantVector['value']>): 
       const bytes = typeof value === 'string' ? uuidBytes(value) : value;
       if (!(bytes instanceof Uint8Array) || bytes.length !== leaf.width)
         throw new TypeError(`${leaf.width} bytes are needed`);
-      return bytes.slice();
+      return new Uint8Array(bytes);
     }
     case PHYSICAL_TYPE.BOOLEAN:
       if (typeof value !== 'boolean') throw new TypeError('a boolean is needed');

@@ -6,6 +6,7 @@ import {
   type FileColumn,
   type FileMetadata,
   guarded,
+  invalidFile,
   readFileMetadata,
 } from './file-metadata.ts';
 import { ForeignColumnReader } from './foreign-reader.ts';
@@ -54,7 +55,14 @@ export async function readColumns(
     const sources: ChunkSource[] = [];
     for (let i = 0; i < selected.length; i++) {
       const column = metadata.columns[selected[i]];
-      const chunk = metadata.rowGroups[group].chunks[selected[i]];
+      const { chunks, rowCount } = metadata.rowGroups[group];
+      const chunk = chunks[selected[i]];
+      if (chunk.valueCount !== rowCount) {
+        throw invalidFile(
+          path,
+          `column ${columns[i]} has ${chunk.valueCount} values in a row group of ${rowCount}`,
+        );
+      }
       sources.push(
         await openChunk(io, path, column, chunk, sinks[i], () => foreign.open(group, column, sinks[i])),
       );

@@ -77,6 +77,15 @@ describe('bounds of binary', () => {
     expect(hex(binaryUpperBound(bytes.subarray(0, 16)))).toBe('000102030405060708090a0b0c0d0e0f');
   });
 
+  it('never change the bytes they are made from', () => {
+    const bytes = Buffer.alloc(20, 1);
+    const upper = binaryUpperBound(bytes)!;
+    const lower = binaryLowerBound(bytes);
+    expect(hex(bytes)).toBe('01'.repeat(20));
+    bytes.fill(2);
+    expect([hex(lower), hex(upper)]).toEqual(['01'.repeat(16), `${'01'.repeat(15)}02`]);
+  });
+
   it('carry over bytes of 0xff, and are left out where all are', () => {
     expect(hex(incrementBinary(Uint8Array.of(1, 0xff, 0xff)))).toBe('02');
     expect(incrementBinary(Uint8Array.of(0xff, 0xff))).toBeUndefined();
