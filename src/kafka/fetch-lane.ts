@@ -220,13 +220,7 @@ export class FetchLane {
       state.fromLeader = false;
       return this.detach(state, { kind: 'retry', error: null });
     }
-    if (part.end === part.start) {
-      // Behind other partitions an empty answer means only that the response was full.
-      if (!recordsBefore) state.emptyAnswers++;
-      if (state.emptyAnswers >= 2)
-        this.detach(state, { kind: 'nothingServed', error: nothingServed(state, connection) });
-      return;
-    }
+    if (part.end === part.start) return this.onNothing(connection, part, state, recordsBefore);
     if (part.logStartOffset > state.cursor.position) {
       const { firstOffset } = scanHeaders(frame.bytes, part.start, part.end);
       // The log was cut between the broker's check and its read: what lies between is lost, not compacted.
@@ -239,6 +233,25 @@ export class FetchLane {
       this.remove(state);
       this.owner.finished(state);
     }
+  }
+
+  /**
+   * An empty answer proves something only if the partition was the first that could be filled (behind others it means that
+   * the response was full), and if all of the range was visible when the broker read: it takes high watermark and last
+   * stable offset before it reads. One that came while the range was not visible yet must not count later, when it is.
+   */
+  private onNothing(
+    connection: BrokerConnection,
+    part: FetchedPart,
+    state: RangeState,
+    recordsBefore: boolean,
+  ): void {
+    if (recordsBefore) return;
+    const visible = this.owner.isolationLevel === 1 ? part.lastStableOffset : part.highWatermark;
+    if (visible >= state.cursor.until) state.emptyAnswers++;
+    else state.emptyAnswers = 0;
+    if (state.emptyAnswers === 1) return;
+    this.detach(state, { kind: 'nothingServed', error: nothingServed(state, connection) });
   }
 
   private onError(connection: BrokerConnection, code: number, state: RangeState): void {

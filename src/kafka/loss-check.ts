@@ -57,6 +57,7 @@ export async function checkOutOfRange(cluster: ClusterView, state: RangeState): 
     `${state.name}: the leader calls offset ${state.cursor.position} out of range, but says that its log is ` +
       `[${bounds.logStart}, ${bounds.highWatermark})`,
     {
+      retryable: false,
       context: {
         topic: state.range.topic,
         partition: state.range.partition,
@@ -67,13 +68,14 @@ export async function checkOutOfRange(cluster: ClusterView, state: RangeState): 
 }
 
 /**
- * The broker served nothing at the position, twice, each time as the first partition of a request, where it must return
- * one batch at least if there is any below the end that our isolation level may see (KIP-74).
+ * The broker served nothing at the position. `state.emptyAnswers` counts the answers in a row that prove something: the
+ * partition was the first that the broker could fill, where it must return one batch at least if there is any below the
+ * end that our isolation level may see (KIP-74), and that end was at or behind `until` before the broker read.
  *
- * Rule: the rest of the range is holes only if the leader itself was asked, its log start is not above the position (so
- * nothing was deleted but by compaction), and the offsets that we may see reach to `until`. Then [position, until) holds
- * no record any more: compaction removed it, up to the end of what is visible. A log that ends before `until` has lost
- * records. A last stable offset below `until` is an open transaction: it is waited for, under the deadline.
+ * Rule: the rest of the range is holes only if the leader itself gave two such answers, and its log start is not above
+ * the position (so nothing was deleted but by compaction). Then [position, until) holds no record any more. A log that
+ * ends before `until` has lost records. A last stable offset below `until` is an open transaction: it is waited for, under
+ * the deadline, and the proof begins anew after it.
  */
 export async function checkNothingServed(
   cluster: ClusterView,

@@ -245,22 +245,25 @@ class RangeReader implements LaneOwner {
   async take(state: RangeState, frame: Buffer, part: FetchedPart): Promise<void> {
     const { cursor } = state;
     const { position, rows, bytes } = cursor;
+    let damage: SluiceError | null = null;
     try {
       const result = this.decoder.decode(frame, part.start, part.end, cursor, part.aborted, this.handOn);
       if (result.firstBatchBytesNeeded !== undefined) state.neededBytes = result.firstBatchBytesNeeded;
-      else if (!result.progressed) this.refuseStandstill(state);
+      else if (!result.progressed) damage = standstill(state);
     } catch (error) {
       if (this.failure !== null) throw this.failure.error;
-      if (cursor.position > position) state.progressed();
       if (!(error instanceof SluiceError && error.code === 'COULD_NOT_READ')) throw error;
-      state.damagedTries++;
-      if (state.damagedTries > DAMAGED_RETRIES) throw error;
-      // Damage on the way is gone when the batch is fetched again; the cursor stands before it.
-      this.log('warn', `${error.message}; it is fetched again`, { tries: state.damagedTries });
+      damage = error;
     }
     if (cursor.position > position) {
       state.progressed();
       this.options.onProgress?.(cursor.rows - rows, cursor.bytes - bytes);
+    }
+    if (damage !== null) {
+      state.damagedTries++;
+      if (state.damagedTries > DAMAGED_RETRIES) throw damage;
+      // Damage on the way is gone when the batch is fetched again; the cursor stands before it.
+      this.log('warn', `${damage.message}; it is fetched again`, { tries: state.damagedTries });
     }
     try {
       await this.options.afterPart();
@@ -278,20 +281,6 @@ class RangeReader implements LaneOwner {
       throw error;
     }
   };
-
-  private refuseStandstill(state: RangeState): void {
-    throw new SluiceError(
-      'COULD_NOT_READ',
-      `${state.name}: the broker answered offset ${state.cursor.position} with record batches that all end before it`,
-      {
-        context: {
-          topic: state.range.topic,
-          partition: state.range.partition,
-          position: state.cursor.position,
-        },
-      },
-    );
-  }
 
   finished(_state: RangeState): void {
     this.unfinished--;
@@ -375,4 +364,15 @@ class RangeReader implements LaneOwner {
     const error = more.error instanceof Error ? more.error.message : more.error;
     this.options.client.log?.({ level, msg, ...more, error });
   }
+}
+
+/** A broker returns the batch that holds the position, or the next one: batches that all end before it are a fault. */
+function standstill(state: RangeState): SluiceError {
+  const { topic, partition } = state.range;
+  const { position } = state.cursor;
+  return new SluiceError(
+    'COULD_NOT_READ',
+    `${state.name}: the broker answered offset ${position} with record batches that all end before it`,
+    { context: { topic, partition, position } },
+  );
 }
