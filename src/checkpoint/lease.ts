@@ -2,7 +2,7 @@
  * `_sluice/lease`: who runs the pipeline, told by a heartbeat, so that a second process says at once who is there. It is
  * a courtesy and never trusted for safety: that is the business of creation without overwrite.
  */
-import { messageOf } from '../errors.ts';
+import { isSluiceError, messageOf } from '../errors.ts';
 import { type CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
 import { formatEnvelope, parseEnvelope, type Writer } from './envelope.ts';
 
@@ -70,12 +70,14 @@ export class Lease {
     if (found?.writerId === this.#options.owner.writerId) await this.#options.files.delete(LEASE);
   }
 
-  /** The lease as it stands; an unreadable one is as good as none. */
+  /** The lease as it stands; one that holds no lease is as good as none. Throws what the storage throws. */
   async read(): Promise<LeaseInfo | undefined> {
     const { files, warn } = this.#options;
     try {
       return (await files.read(LEASE, FILE_KINDS.lease, parseLease)) ?? undefined;
     } catch (error) {
+      if (!isSluiceError(error, 'CHECKPOINT_CORRUPT') && !isSluiceError(error, 'CHECKPOINT_VERSION'))
+        throw error;
       warn(`the lease of the checkpoint cannot be read and is ignored: ${messageOf(error)}`, {
         location: files.location,
       });

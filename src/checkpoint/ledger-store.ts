@@ -69,11 +69,11 @@ export async function writeLedger(
       );
     }
   }
-  for (const older of index.ledgerFiles) {
-    if (older < ledger.through) await files.delete(ledgerFileName(older));
-  }
-  index.ledgerFiles = [ledger.through];
   index.ledgerThrough = ledger.through;
+  const older = index.ledgerFiles.filter((through) => through < ledger.through);
+  index.ledgerFiles = [...older, ledger.through];
+  for (const through of older) await files.delete(ledgerFileName(through));
+  index.ledgerFiles = [ledger.through];
 }
 
 /** The newest record of each table, from those that are kept and those of further batches. */

@@ -1,5 +1,5 @@
 import { getOffset } from '../core/offset-range.ts';
-import { messageOf } from '../errors.ts';
+import { isSluiceError, messageOf } from '../errors.ts';
 import { batchFileName } from './batch-index.ts';
 import { type CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
 import { describeWriter, type Envelope, formatEnvelope, parseEnvelope, type Writer } from './envelope.ts';
@@ -63,6 +63,8 @@ export class PlanFile {
     try {
       return (await this.#read(batchId))?.writer;
     } catch (error) {
+      if (!isSluiceError(error, 'CHECKPOINT_CORRUPT') && !isSluiceError(error, 'CHECKPOINT_VERSION'))
+        throw error;
       this.#warn(`the plan of batch ${batchId} does not tell its writer: ${messageOf(error)}`, {
         location: this.#files.location,
       });
