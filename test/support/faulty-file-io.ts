@@ -109,9 +109,10 @@ export class FaultyFileIO implements FileIO {
     if (this.#dead) throw lost(kind, path);
     const due = this.#due(kind, path);
     if (due?.when === 'before') throw this.#strike(due, kind, path);
-    const result = await run();
-    if (due?.when === 'after') throw this.#strike(due, kind, path);
-    return result;
+    if (due === undefined) return run();
+    // Whatever it came to, a refusal too, the caller does not learn of it.
+    await run().catch(() => undefined);
+    throw this.#strike(due, kind, path);
   }
 
   #due(kind: FileCallKind, path: string): FileFault | undefined {
