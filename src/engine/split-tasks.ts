@@ -1,23 +1,16 @@
 import type { OffsetRange } from '../core/offset-range.ts';
-import { splitRanges } from '../core/range-split.ts';
-import { topicPartitionKey } from '../core/topic-partition.ts';
 
-/** Without `minPartitions`, a partition's range is split among workers only where each part has at least this many offsets. */
-const MIN_OFFSETS_PER_PART = 100_000n;
-
-interface Task {
-  offsets: bigint;
-  ranges: OffsetRange[];
-}
+/** A further task is worth its files only from this many offsets on. */
+const MIN_OFFSETS_PER_TASK = 50_000n;
+/** A range is cut between two tasks only where that evens them out by more than this part of a task: 1/20. */
+const SLACK_DIVISOR = 20n;
 
 /**
- * The ranges of a batch dealt to at most `workers` tasks of about the same number of offsets: the largest first, each
- * to the task that has least. A task reads all its ranges at once, each partition at most once. Empty ranges go to
- * nobody; tasks without a range are left out.
- *
- * `minPartitions` splits ranges as Spark does, up to the number of workers: more parts than that bring nothing here.
- * Without it, large ranges are split where there are fewer of them than workers, so that one partition alone still
- * uses them all.
+ * The ranges of a batch dealt to at most `workers` tasks of about the same number of offsets. A task reads all its
+ * ranges at once, each partition at most once. The ranges are dealt in their order (by topic), so that a table is
+ * written by few tasks and gets few files, and are cut at an offset where a task is full: one partition alone still
+ * uses all workers. Small batches get fewer tasks, `minPartitions` more (up to the number of workers: beyond it, more
+ * parts bring nothing here). Empty ranges go to nobody; tasks without a range are left out.
  */
 export function splitTasks(
   ranges: readonly OffsetRange[],
@@ -25,30 +18,35 @@ export function splitTasks(
   minPartitions: number | null,
 ): OffsetRange[][] {
   const wanted = ranges.filter((r) => r.until > r.from);
-  const parts = minPartitions === null ? defaultParts(wanted, workers) : Math.min(minPartitions, workers);
-  const pieces = splitRanges(wanted, { minPartitions: Math.max(parts, 1) });
-  const tasks: Task[] = Array.from({ length: workers }, () => ({ offsets: 0n, ranges: [] }));
-  for (const piece of pieces.sort((a, b) => compareBigInts(b.until - b.from, a.until - a.from))) {
-    const task = leastLoaded(tasks, piece);
-    task.ranges.push(piece);
-    task.offsets += piece.until - piece.from;
+  const total = wanted.reduce((sum, r) => sum + (r.until - r.from), 0n);
+  if (total === 0n) return [];
+  const count = taskCount(total, BigInt(workers), BigInt(minPartitions ?? 1));
+  const slack = total / count / SLACK_DIVISOR;
+  const tasks: OffsetRange[][] = [[]];
+  let dealt = 0n;
+  for (const range of wanted) {
+    let { from } = range;
+    while (from < range.until) {
+      const task = tasks[tasks.length - 1];
+      const left = range.until - from;
+      const room = (total * BigInt(tasks.length)) / count - dealt;
+      const isLast = BigInt(tasks.length) === count;
+      if (!isLast && room <= slack && task.length > 0) {
+        tasks.push([]);
+        continue;
+      }
+      const size = isLast || left <= room + slack ? left : room;
+      task.push({ ...range, from, until: from + size });
+      from += size;
+      dealt += size;
+    }
   }
-  return tasks.filter((t) => t.ranges.length > 0).map((t) => t.ranges);
+  return tasks.filter((task) => task.length > 0);
 }
 
-function defaultParts(ranges: readonly OffsetRange[], workers: number): number {
-  if (ranges.length === 0 || ranges.length >= workers) return 1;
-  const total = ranges.reduce((sum, r) => sum + (r.until - r.from), 0n);
-  return total / BigInt(workers) < MIN_OFFSETS_PER_PART ? 1 : workers;
-}
-
-/** Of the tasks that do not hold the piece's partition yet; there are no more pieces of one than tasks. */
-function leastLoaded(tasks: Task[], piece: OffsetRange): Task {
-  const key = topicPartitionKey(piece.topic, piece.partition);
-  const free = tasks.filter((t) => t.ranges.every((r) => topicPartitionKey(r.topic, r.partition) !== key));
-  return free.reduce((a, b) => (b.offsets < a.offsets ? b : a));
-}
-
-function compareBigInts(a: bigint, b: bigint): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+function taskCount(total: bigint, workers: bigint, asked: bigint): bigint {
+  const byVolume = total / MIN_OFFSETS_PER_TASK;
+  const count = byVolume > asked ? byVolume : asked;
+  if (count < 1n) return 1n;
+  return count < workers ? count : workers;
 }
