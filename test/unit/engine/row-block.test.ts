@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { RowBlock } from '../../../src/engine/local/row-block.ts';
+import { bronzeTarget, columnsOf, type TestRecord, topicTargets } from '../../support/blocks.ts';
+
+function blockOf(records: TestRecord[], targets = topicTargets()): RowBlock {
+  const block = new RowBlock();
+  block.load(targets, 3, columnsOf(records));
+  return block;
+}
+
+describe('RowBlock', () => {
+  it('turns milliseconds into microseconds exactly, before 1970 and up to the year 9999', () => {
+    const times = [
+      0,
+      1,
+      -1,
+      1784000106123,
+      -62_135_596_800_000,
+      253_402_300_799_999,
+      2 ** 32,
+      -(2 ** 32) - 7,
+    ];
+    const block = blockOf(times.map((ms, offset) => ({ offset, ms })));
+    expect(times.map((_, row) => block.timestampsMicros.getBigInt(row))).toEqual(
+      times.map((ms) => BigInt(ms) * 1000n),
+    );
+    expect(block.excluded).toEqual([]);
+    expect(block.maxTimestampMs).toBe(253_402_300_799_999);
+  });
+
+  it('keeps a missing timestamp null', () => {
+    const block = blockOf([{ offset: 0, ms: null }]);
+    expect(block.timestampsMicros.isNull(0)).toBe(true);
+    expect(block.excluded).toEqual([]);
+    expect(block.maxTimestampMs).toBe(Number.NEGATIVE_INFINITY);
+  });
+
+  it('quarantines a timestamp that no date can say', () => {
+    const block = blockOf([
+      { offset: 0, ms: 253_402_300_800_000 },
+      { offset: 1, ms: -62_135_596_800_001 },
+    ]);
+    expect(block.excluded.map((e) => [e.row, e.reason, e.field])).toEqual([
+      [0, 'OUT_OF_RANGE', 'kafka_timestamp'],
+      [1, 'OUT_OF_RANGE', 'kafka_timestamp'],
+    ]);
+  });
+
+  it('names the first byte that is not UTF-8', () => {
+    const block = blockOf([
+      { offset: 0, ms: 0, value: 'good' },
+      { offset: 1, ms: 0, value: Uint8Array.of(0x61, 0x62, 0xff, 0x63) },
+    ]);
+    expect(block.excluded).toEqual([
+      {
+        row: 1,
+        reason: 'INVALID_UTF8',
+        field: 'value',
+        message: 'the value (4 bytes) is not valid UTF-8: first bad byte at 2',
+      },
+    ]);
+  });
+
+  it('drops tombstones where the rule says so, and never a broken record', () => {
+    const targets = topicTargets(bronzeTarget({ tombstones: 'drop' }), { checkUtf8Keys: true });
+    const block = blockOf(
+      [
+        { offset: 0, ms: 0, value: null },
+        { offset: 1, ms: 0, value: '' },
+        { offset: 2, ms: 0, value: null, key: Uint8Array.of(0xc3) },
+      ],
+      targets,
+    );
+    expect(block.excluded.map((e) => [e.row, e.reason])).toEqual([
+      [0, null],
+      [2, 'INVALID_UTF8'],
+    ]);
+  });
+
+  it('lets every byte through where the columns are binary', () => {
+    const block = blockOf(
+      [{ offset: 0, ms: 0, value: Uint8Array.of(0xff) }],
+      topicTargets(bronzeTarget({ valueType: 'binary' }), { checkUtf8Values: false }),
+    );
+    expect(block.excluded).toEqual([]);
+  });
+});
