@@ -335,7 +335,7 @@ export class ColumnWriter {
     const compressed = this.settings.compress(raw);
     const header = encodeDataPageHeader(this.thrift, {
       rawBytes: raw.length,
-      compressedBytes: compressed.length,
+      compressed,
       entries: this.pageEntries,
       encoding: this.pageIsDictionary ? ENCODING.RLE_DICTIONARY : ENCODING.PLAIN,
     });
@@ -407,7 +407,7 @@ export class ColumnWriter {
     const compressed = this.settings.compress(raw);
     const header = encodeDictionaryPageHeader(this.thrift, {
       rawBytes: raw.length,
-      compressedBytes: compressed.length,
+      compressed,
       entries: this.dictionary!.size,
     });
     this.uncompressedBytes += header.length + raw.length;

@@ -1,3 +1,4 @@
+import { crc32 } from '@node-rs/crc32';
 import type { ColumnSink } from './column-sink.ts';
 import { count, type FileChunk, type FileColumn, isStruct } from './file-metadata.ts';
 import { COMPRESSION, ENCODING, PAGE_TYPE } from './format.ts';
@@ -101,6 +102,8 @@ export class PageReader {
     }
     const body = this.bytes.subarray(thrift.position, end);
     this.at = end;
+    if (header[4] !== undefined && header[4] !== (crc32(body) | 0))
+      throw new RangeError('a page does not have its checksum');
     if (header[1] === PAGE_TYPE.DATA && isStruct(header[5])) this.openV1(header[5], body, size);
     else if (header[1] === PAGE_TYPE.DATA_V2 && isStruct(header[8])) this.openV2(header[8], body, size);
     else if (header[1] === PAGE_TYPE.DICTIONARY && isStruct(header[7])) {
