@@ -25,6 +25,12 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Show how far a pipeline is, and its lag',
     load: () => import('./commands/status.ts'),
   },
+  {
+    name: 'verify',
+    summary: 'Prove that each offset is in its table exactly once',
+    load: () => import('./commands/verify.ts'),
+  },
+  { name: 'table', summary: 'Look at the tables of a catalog', load: () => import('./commands/table.ts') },
   { name: 'checkpoint', summary: 'Look into a checkpoint', load: () => import('./commands/checkpoint.ts') },
   {
     name: 'schema',

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { openCatalog } from '../catalog/open-catalog.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { joinPath } from '../storage/file-io.ts';
 import { resolveFileIO } from '../storage/resolve-file-io.ts';
+import { catalogExists, withCatalog } from './catalog-view.ts';
 import { askBrokers } from './source-view.ts';
 
 /** One thing that a pipeline needs outside of itself, and that is there. */
@@ -34,19 +33,17 @@ export async function connectChecks(config: PipelineConfig): Promise<ConnectChec
     await writeAndDelete(location);
     checks.push({ what, found: `${location} takes a file and gives it up` });
   }
-  const io = resolveFileIO(config.catalog.warehouse);
-  const catalog = await openCatalog(config.catalog, {
-    io,
-    now: Date.now,
-    randomUuid: randomUUID,
-    sleep: (ms) => sleep(ms),
+  const { uri } = config.catalog;
+  const namespaces = catalogExists(config)
+    ? await withCatalog(config, ({ catalog }) => catalog.listNamespaces())
+    : undefined;
+  checks.push({
+    what: 'catalog',
+    found:
+      namespaces === undefined
+        ? `${uri} is made by the first run`
+        : `${uri} with ${namespaces.length} namespaces`,
   });
-  try {
-    const namespaces = await catalog.listNamespaces();
-    checks.push({ what: 'catalog', found: `${config.catalog.uri} with ${namespaces.length} namespaces` });
-  } finally {
-    await catalog.close();
-  }
   return checks;
 }
 

@@ -14,7 +14,12 @@ export async function runProgram(argv: readonly string[], context: CliContext): 
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // Help and version end so too, with 0.
-    if (error.exitCode !== 0) throw new SluiceError('USAGE', error.message.replace(/^error: /, ''));
+    if (error.exitCode === 0) return;
+    const missing = error.code === 'commander.help';
+    const message = missing
+      ? `${argv.join(' ')}: a sub-command is missing; see sluice ${argv[0]} --help`
+      : error.message;
+    throw new SluiceError('USAGE', message.replace(/^error: /, ''));
   }
 }
 

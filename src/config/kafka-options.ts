@@ -24,7 +24,7 @@ export const KAFKA_OPTIONS: readonly Option[] = [
       what: 'host:port, several with commas between',
     },
   }),
-  kafka('security.protocol', 'How to connect.', {
+  kafka('security.protocol', 'How to connect; only PLAINTEXT in this version.', {
     type: { kind: 'choice', values: ['PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL'] },
     default: 'PLAINTEXT',
   }),

@@ -173,7 +173,7 @@ const source: Option[] = [
   {
     section: 'source',
     key: 'includeHeaders',
-    doc: 'The headers of the records as a column.',
+    doc: 'The headers of the records as a column; only false in this version.',
     type: { kind: 'boolean' },
     default: false,
     since: SINCE,
@@ -215,7 +215,7 @@ const source: Option[] = [
   {
     section: 'source',
     key: 'commitOffsetsToKafka',
-    doc: 'Mirror the committed position to a consumer group.',
+    doc: 'Mirror the committed position to a consumer group; only false in this version.',
     type: { kind: 'boolean' },
     default: false,
     since: SINCE,
