@@ -255,7 +255,7 @@ export class ColumnWriter {
       this.repetitions?.append(0, take);
       if (index >= 0) this.dictionary!.appendRun(index, take);
       else if (plain !== undefined) this.page.appendRepeated(plain, take);
-      if (plain !== undefined) this.takeConstant(plain);
+      if (plain !== undefined) this.takeConstant(plain, take);
       this.countRows(take, plain === undefined ? take : 0);
       left -= take;
       if (this.pageRowCount >= this.settings.pageRows) {
@@ -271,15 +271,16 @@ export class ColumnWriter {
     return rows < 1 && this.pageRowCount === 0 ? 1 : Math.min(most, rows);
   }
 
-  private takeConstant(plain: Uint8Array): void {
-    this.pageRange?.takePlain(plain);
+  private takeConstant(plain: Uint8Array, count: number): void {
+    this.pageRange?.takePlain(plain, count);
     if (this.bloom !== undefined) {
       this.bloom.add(plain, this.leaf.physicalType === PHYSICAL_TYPE.BYTE_ARRAY ? 4 : 0, plain.length);
     }
   }
 
   private constantPlain(value: NonNullable<ConstantVector['value']>): Uint8Array {
-    if (typeof value !== 'object' && value === this.lastConstant) return this.lastPlain!;
+    // by Object.is: 0 and -0 are two values
+    if (typeof value !== 'object' && Object.is(value, this.lastConstant)) return this.lastPlain!;
     const plain = plainValue(this.leaf, value);
     if (typeof value !== 'object') {
       this.lastConstant = value;

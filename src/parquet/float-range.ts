@@ -38,13 +38,11 @@ export class FloatRange implements ValueRange {
     }
   }
 
-  takePlain(plain: Uint8Array): void {
+  takePlain(plain: Uint8Array, count: number): void {
     const view = new DataView(plain.buffer, plain.byteOffset, plain.byteLength);
-    this.update(
-      Float64Array.of(this.width === 4 ? view.getFloat32(0, true) : view.getFloat64(0, true)),
-      0,
-      1,
-    );
+    const value = this.width === 4 ? view.getFloat32(0, true) : view.getFloat64(0, true);
+    if (Number.isNaN(value)) this.nanCount += count;
+    else this.update(Float64Array.of(value), 0, 1);
   }
 
   merge(other: FloatRange): void {

@@ -7,8 +7,8 @@ export interface ValueRange {
   readonly isEmpty: boolean;
   readonly nanCount: number;
   clear(): void;
-  /** Takes in one value in PLAIN form (booleans one byte, byte arrays with their length). */
-  takePlain(plain: Uint8Array): void;
+  /** Takes in `count` times one value in PLAIN form (booleans one byte, byte arrays with their length). */
+  takePlain(plain: Uint8Array, count: number): void;
   /** Takes in a range of the same class. */
   merge(other: ValueRange): void;
   /** PLAIN bytes for Parquet's statistics; undefined where there is no such bound. */
