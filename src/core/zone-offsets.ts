@@ -11,8 +11,8 @@ export interface ZonePiece {
 
 /**
  * How far a time zone's clocks are from UTC, from `Intl`'s time zone data. `Intl` is asked for both ends of a UTC hour;
- * where they agree the offset holds for the hour, where they differ the moment between is found by halving (no zone has
- * ever changed its clocks twice within an hour).
+ * where they agree the offset holds for the hour, where they differ the moment between is found by halving (the
+ * closest two changes of any zone are four days apart).
  */
 export class ZoneOffsets {
   readonly #format: Intl.DateTimeFormat;

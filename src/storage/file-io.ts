@@ -2,11 +2,11 @@
  * Where bytes are kept. Paths are full locations: `file:///a/b`, `/a/b`, `s3://bucket/key`, `memory://x`. The text of
  * a location is never rewritten: manifests hold it as it was given.
  *
- * Every implementation passes the suite in `test/contract/file-io.ts`. Errors: FILE_NOT_FOUND, STORAGE_FULL,
+ * Every implementation passes the suite in `test/contract/file-io.test.ts`. Errors: FILE_NOT_FOUND, STORAGE_FULL,
  * STORAGE_ERROR, STORAGE_UNREACHABLE.
  */
 export interface FileIO {
-  /** Bytes [start, end) of a file, the whole file when left out. Throws FILE_NOT_FOUND. */
+  /** Bytes [start, end) of a file, cut at its end; the whole file when left out. Throws FILE_NOT_FOUND. */
   read(path: string, range?: { start: number; end: number }): Promise<Uint8Array>;
   /** Size in bytes and time of the last change in ms since 1970, or undefined where there is no such file. */
   stat(path: string): Promise<{ sizeBytes: number; modifiedMs: number } | undefined>;

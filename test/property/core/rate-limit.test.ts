@@ -22,7 +22,7 @@ function sparkRateLimit(limit: bigint, parts: readonly Part[]): bigint[] {
     if (size === undefined) return end;
     const prorate = Number(limit) * (Number(size) / total);
     const asDouble = prorate < 1 ? Math.ceil(prorate) : Math.floor(prorate);
-    const prorateLong = asDouble >= 9223372036854775807 ? 9223372036854775807n : BigInt(asDouble);
+    const prorateLong = asDouble >= 2 ** 63 ? 9223372036854775807n : BigInt(asDouble);
     const off = prorateLong > 9223372036854775807n - p.begin ? 9223372036854775807n : p.begin + prorateLong;
     return end < off ? end : off;
   });
