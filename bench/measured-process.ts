@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PROBE = fileURLToPath(new URL('./usage-probe.mjs', import.meta.url));
+const SLUICE = fileURLToPath(new URL('../bin/sluice.js', import.meta.url));
+
+export interface MeasuredProcess {
+  /** Milliseconds since 1970 at which the process was started. */
+  startedAtMs: number;
+  seconds: number;
+  /** User and system time of all its threads. */
+  cpuSeconds: number;
+  peakRssBytes: number;
+  stdout: string;
+}
+
+/**
+ * Runs `sluice ARGS` as a process of its own and measures it as a whole, its start included. Throws where it exits with
+ * anything but 0, with what it said.
+ *
+ * @param scratch a directory for the probe's file
+ */
+export async function runSluice(
+  args: readonly string[],
+  scratch: string,
+  nodeArgs: readonly string[] = [],
+): Promise<MeasuredProcess> {
+  const usageFile = join(scratch, 'usage.json');
+  const startedAtMs = Date.now();
+  const from = performance.now();
+  const child = spawn(process.execPath, [...nodeArgs, '--import', PROBE, SLUICE, ...args], {
+    env: { ...process.env, SLUICE_BENCH_USAGE: usageFile },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-20_000);
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  });
+  const seconds = (performance.now() - from) / 1000;
+  if (code !== 0) throw new Error(`sluice ${args[0]} ended with ${code}:\n${stderr}`);
+  const usage = JSON.parse(readFileSync(usageFile, 'utf8')) as NodeJS.ResourceUsage;
+  return {
+    startedAtMs,
+    seconds,
+    cpuSeconds: (usage.userCPUTime + usage.systemCPUTime) / 1e6,
+    peakRssBytes: usage.maxRSS * 1024,
+    stdout,
+  };
+}
