@@ -2,10 +2,10 @@ import { stringifyJson64 } from '../core/json64.ts';
 import type { OffsetMap } from '../core/offset-range.ts';
 import { offsetMapsEqual } from '../core/offset-range.ts';
 import { SluiceError } from '../errors.ts';
-import type { FileIO } from '../storage/file-io.ts';
 import { BatchHistory } from './batch-history.ts';
 import { BatchIndex, type BatchKind, batchFileName } from './batch-index.ts';
 import { CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
+import type { CheckpointOptions } from './checkpoint-options.ts';
 import { describeWriter, type Envelope, formatEnvelope, type Writer } from './envelope.ts';
 import { openId, openPipelineName } from './identity.ts';
 import { Lease, type LeaseInfo, type LeaseResult } from './lease.ts';
@@ -19,21 +19,7 @@ import { type RestartPoint, restartPoint } from './restart-point.ts';
 import { sameOutcome } from './same-outcome.ts';
 import * as spark from './spark-format.ts';
 
-export interface CheckpointOptions {
-  io: FileIO;
-  /** The directory of the checkpoint. */
-  location: string;
-  /** The pipeline's name in the configuration; kept beside the id. */
-  pipelineName: string;
-  owner: Writer;
-  now: () => number;
-  randomUuid: () => string;
-  warn: (message: string, context?: object) => void;
-  /** Nothing is written, not even `metadata`. */
-  readOnly?: boolean;
-  /** Does a process of this id run on this host? Lets a new process take over the lease of one that was killed at once. */
-  isProcessAlive?: (pid: number) => boolean;
-}
+export type { CheckpointOptions };
 
 const INITIAL_OFFSETS = 'sources/0/0';
 

@@ -1,7 +1,7 @@
 import { SluiceError } from '../errors.ts';
 import type { BatchIndex } from './batch-index.ts';
-import type { CheckpointOptions } from './checkpoint.ts';
 import { type CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
+import type { CheckpointOptions } from './checkpoint-options.ts';
 import { formatEnvelope, parseEnvelope } from './envelope.ts';
 import { formatMetadata, parseMetadata } from './spark-format.ts';
 
