@@ -170,7 +170,7 @@ export class BrokerConnection implements FrameSink {
         reject,
         timer,
         timeoutFromLastByte: options.timeoutFromLastByte ?? false,
-        maxBytes: options.target === undefined ? MAX_CONTROL_FRAME_BYTES : 0x7fffffff,
+        maxBytes: target instanceof SingleFrame ? MAX_CONTROL_FRAME_BYTES : 0x7fffffff,
       });
       this.socket.write(bytes);
     });
