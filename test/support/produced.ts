@@ -1,0 +1,164 @@
+/**
+ * Records in a real topic and what became of them, as the broker told a producer that is not ours (`@platformatic/kafka`): the
+ * offset of each batch comes from the reply to Produce. It is the truth that tables are measured by.
+ */
+import { Consumer, ListOffsetTimestamps, Producer, stringSerializer } from '@platformatic/kafka';
+
+export interface RecordToSend {
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly timestampMs: bigint;
+  readonly headers?: readonly (readonly [string, Buffer])[];
+}
+
+/** What a consumer should see at an offset. */
+export interface ProducedRecord extends RecordToSend {
+  readonly offset: bigint;
+}
+
+type Client = Producer<Buffer, Buffer, Buffer, Buffer>;
+
+/** Everything that was produced into some topics, by `topic-partition`. */
+export class Produced {
+  readonly records = new Map<string, Map<bigint, ProducedRecord>>();
+  readonly bootstrap: string;
+  #plain: Promise<Client> | undefined;
+  readonly #clients: Client[] = [];
+
+  constructor(bootstrap: string) {
+    this.bootstrap = bootstrap;
+  }
+
+  /** Sends one record batch to a partition and keeps what the broker answered. Records of an aborted transaction are not kept. */
+  async send(topic: string, partition: number, records: readonly RecordToSend[]): Promise<void> {
+    this.#plain ??= this.#connect({});
+    const client = await this.#plain;
+    const { offsets } = await client.send({ messages: messages(topic, partition, records), acks: -1 });
+    this.#keep(topic, partition, records, baseOffset(offsets, topic, partition));
+  }
+
+  /**
+   * A transaction over several partitions, batch by batch in the order given. Ends with `end`; only committed records are
+   * kept. `between` runs after each batch, while the transaction is open.
+   */
+  async transaction(
+    transactionalId: string,
+    batches: readonly { topic: string; partition: number; records: readonly RecordToSend[] }[],
+    end: 'commit' | 'abort',
+    between: (sent: number) => Promise<void> = async () => undefined,
+  ): Promise<void> {
+    const client = await this.#connect({ transactionalId, idempotent: true });
+    const transaction = await client.beginTransaction();
+    const told: (() => void)[] = [];
+    for (const [i, { topic, partition, records }] of batches.entries()) {
+      const { offsets } = await transaction.send({ messages: messages(topic, partition, records), acks: -1 });
+      const base = baseOffset(offsets, topic, partition);
+      told.push(() => this.#keep(topic, partition, records, base));
+      await between(i + 1);
+    }
+    if (end === 'commit') {
+      await transaction.commit();
+      for (const keep of told) keep();
+    } else {
+      await transaction.abort();
+    }
+    await this.#close(client);
+  }
+
+  of(topic: string, partition: number): Map<bigint, ProducedRecord> {
+    const name = `${topic}-${partition}`;
+    let records = this.records.get(name);
+    if (records === undefined) {
+      records = new Map();
+      this.records.set(name, records);
+    }
+    return records;
+  }
+
+  /** Forgets what a test deleted from the log, below `before`. */
+  forget(topic: string, partition: number, before: bigint): void {
+    const records = this.of(topic, partition);
+    for (const offset of [...records.keys()]) if (offset < before) records.delete(offset);
+  }
+
+  count(topics?: readonly string[]): number {
+    let count = 0;
+    for (const [name, records] of this.records) {
+      if (topics === undefined || topics.includes(name.slice(0, name.lastIndexOf('-'))))
+        count += records.size;
+    }
+    return count;
+  }
+
+  async close(): Promise<void> {
+    for (const client of [...this.#clients]) await this.#close(client);
+  }
+
+  #keep(topic: string, partition: number, records: readonly RecordToSend[], base: bigint): void {
+    const kept = this.of(topic, partition);
+    records.forEach((record, i) => {
+      const offset = base + BigInt(i);
+      if (kept.has(offset))
+        throw new Error(`the broker gave offset ${offset} of ${topic}-${partition} twice`);
+      kept.set(offset, { ...record, offset });
+    });
+  }
+
+  async #connect(options: { transactionalId?: string; idempotent?: boolean }): Promise<Client> {
+    const client: Client = new Producer({
+      clientId: 'sluice-test-truth',
+      bootstrapBrokers: this.bootstrap.split(','),
+      autocreateTopics: false,
+      retries: 0,
+      ...options,
+    });
+    this.#clients.push(client);
+    return client;
+  }
+
+  async #close(client: Client): Promise<void> {
+    const at = this.#clients.indexOf(client);
+    if (at >= 0) this.#clients.splice(at, 1);
+    await client.close(true);
+  }
+}
+
+/** The offset after the last one of every partition of a topic that a reader of committed data may see. */
+export async function endsOf(bootstrap: string, topics: readonly string[]): Promise<Map<string, bigint[]>> {
+  const consumer = new Consumer({
+    groupId: 'sluice-test-ends',
+    clientId: 'sluice-test-ends',
+    bootstrapBrokers: bootstrap.split(','),
+    serializers: { key: stringSerializer },
+  } as ConstructorParameters<typeof Consumer>[0]);
+  try {
+    return await consumer.listOffsets({
+      topics: [...topics],
+      timestamp: ListOffsetTimestamps.LATEST,
+      isolationLevel: 1,
+    });
+  } finally {
+    await consumer.close(true);
+  }
+}
+
+function messages(topic: string, partition: number, records: readonly RecordToSend[]) {
+  return records.map(({ key, value, timestampMs, headers }) => ({
+    topic,
+    partition,
+    key: key ?? undefined,
+    value: value ?? undefined,
+    timestamp: timestampMs,
+    headers: new Map((headers ?? []).map(([name, bytes]) => [Buffer.from(name), bytes])),
+  }));
+}
+
+function baseOffset(
+  offsets: readonly { topic: string; partition: number; offset: bigint }[] | undefined,
+  topic: string,
+  partition: number,
+): bigint {
+  const told = (offsets ?? []).filter((o) => o.topic === topic && o.partition === partition);
+  if (told.length !== 1) throw new Error(`the broker did not tell one offset for ${topic}-${partition}`);
+  return told[0].offset;
+}
