@@ -1,11 +1,15 @@
-import { constants, gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { gunzipSync, gzipSync, zstdDecompressSync } from 'node:zlib';
 import { compressSync as lz4CompressSync, uncompressSync as lz4UncompressSync } from 'lz4-napi';
 import { compressSync as snappyCompressSync, uncompressSync as snappyUncompressSync } from 'snappy';
 import type { ParquetCodec } from '../core/parquet-codec.ts';
 import { SluiceError } from '../errors.ts';
 import { COMPRESSION } from './format.ts';
+import { ZstdCompressor } from './zstd-compressor.ts';
 
-/** Compresses one page; synchronous, for worker threads. With `none` the result is the input itself. */
+/**
+ * Compresses one page; synchronous, for worker threads. The result is valid until the next call; with `none` it is the
+ * input itself.
+ */
 export type CompressPage = (bytes: Uint8Array) => Uint8Array;
 
 /** The compressor of a codec. Throws CONFIG_INVALID for a level that the codec does not have. */
@@ -13,9 +17,8 @@ export function pageCompressor(codec: ParquetCodec, level: number): CompressPage
   switch (codec) {
     case 'zstd': {
       checkLevel(codec, level, 22);
-      const params = { [constants.ZSTD_c_compressionLevel]: level };
-      // with the size known beforehand zstd takes smaller tables, and writes it into the frame
-      return (bytes) => zstdCompressSync(bytes, { params, pledgedSrcSize: bytes.length });
+      const compressor = zstdOfThread(level);
+      return (bytes) => compressor.compress(bytes);
     }
     case 'gzip':
       checkLevel(codec, level, 9);
@@ -29,6 +32,18 @@ export function pageCompressor(codec: ParquetCodec, level: number): CompressPage
     case 'none':
       return (bytes) => bytes;
   }
+}
+
+/** One per thread and level: the files of a thread are compressed one page at a time. */
+const zstdByLevel = new Map<number, ZstdCompressor>();
+
+function zstdOfThread(level: number): ZstdCompressor {
+  let compressor = zstdByLevel.get(level);
+  if (compressor === undefined) {
+    compressor = new ZstdCompressor(level);
+    zstdByLevel.set(level, compressor);
+  }
+  return compressor;
 }
 
 function checkLevel(codec: string, level: number, most: number): void {
