@@ -274,7 +274,12 @@ describe('every version of every message that the broker and we both know', () =
     const name = (version: number) => `${topic}-v${version}`;
     const created = await sweep(createTopics, (version) => ({
       topics: [
-        { topic: name(version), partitions: 1, replicationFactor: -1, config: [['retention.ms', '5'] as const] },
+        {
+          topic: name(version),
+          partitions: 1,
+          replicationFactor: -1,
+          config: [['retention.ms', '5'] as const],
+        },
       ],
       timeoutMs: 5000,
     }));
