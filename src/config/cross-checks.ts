@@ -144,10 +144,14 @@ function checkRule(values: Values, index: number, fault: Report, warn: Report): 
   const seen = new Set<string>();
   for (const text of values.get<string[]>('tables[]', 'partitionBy', index) ?? []) {
     const field = parsePartitionField(text);
-    if ('wrong' in field) fault('WRONG_VALUE', at('partitionBy'), `${shown(text)}: ${field.wrong}`);
-    else if (seen.has(field.canonical))
-      fault('CONTRADICTION', at('partitionBy'), `${field.canonical} is there twice`);
-    else seen.add(field.canonical);
+    if ('wrong' in field) {
+      fault('WRONG_VALUE', at('partitionBy'), `${shown(text)}: ${field.wrong}`);
+      continue;
+    }
+    // Two buckets of one column would have one name in the table.
+    const name = `${field.transform} of ${field.column}`;
+    if (seen.has(name)) fault('CONTRADICTION', at('partitionBy'), `${name} is there twice`);
+    seen.add(name);
   }
   const codec = values.get<string>('tables[]', 'codec', index);
   const level = values.get<number>('tables[]', 'codecLevel', index);

@@ -5,6 +5,7 @@ import type { Secret } from '../core/secret.ts';
 import { DEFAULT_TRIGGER, type Trigger } from '../core/trigger.ts';
 import type { StartingOffsets } from './option-types.ts';
 import { findOption } from './options.ts';
+import { parsePartitionField } from './partition-field.ts';
 import type { CatalogConfig, PipelineConfig, SourceConfig, TableRule } from './pipeline-config.ts';
 import type { Values } from './values.ts';
 
@@ -110,7 +111,7 @@ function tableRule(values: Values, index: number): TableRule {
     match: get<string>('match')!,
     layout: 'bronze',
     table: get<string>('table')!,
-    partitionBy: get<string[]>('partitionBy')!,
+    partitionBy: get<string[]>('partitionBy')!.map(canonicalPartitionField),
     timeZone: get<string>('timeZone')!,
     valueType: get<TableRule['valueType']>('valueType')!,
     keyType: get<TableRule['keyType']>('keyType')!,
@@ -121,4 +122,10 @@ function tableRule(values: Values, index: number): TableRule {
     targetFileSizeBytes: get<number>('targetFileSize')!,
     properties: get<Record<string, string>>('properties') ?? {},
   };
+}
+
+/** One text for one field, however it was written; a wrong one was a fault before. */
+function canonicalPartitionField(text: string): string {
+  const field = parsePartitionField(text);
+  return 'wrong' in field ? text : field.canonical;
 }

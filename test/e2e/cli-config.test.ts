@@ -5,38 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
+import { BIN, sluice as runSluice } from './run-sluice.ts';
 
-const BIN = fileURLToPath(new URL('../../bin/sluice.js', import.meta.url));
 const EXAMPLE = fileURLToPath(new URL('../../examples/ad-events-bronze/sluice.yaml', import.meta.url));
 const DIRECTORY = mkdtempSync(join(tmpdir(), 'sluice-e2e-'));
 afterAll(() => rmSync(DIRECTORY, { recursive: true }));
 
 const SECRET = 'hunter2-never-print-me';
 
-interface Ended {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-}
-
-function sluice(argv: string[], env: Record<string, string> = {}): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [BIN, ...argv], {
-      cwd: DIRECTORY,
-      env: { PATH: process.env.PATH, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const ended: Ended = { code: null, stdout: '', stderr: '' };
-    child.stdout.on('data', (chunk: Buffer) => {
-      ended.stdout += chunk.toString();
-    });
-    child.stderr.on('data', (chunk: Buffer) => {
-      ended.stderr += chunk.toString();
-    });
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ ...ended, code }));
-  });
-}
+const sluice = (argv: string[], env: Record<string, string> = {}) => runSluice(argv, { cwd: DIRECTORY, env });
 
 let files = 0;
 function file(text: string): string {

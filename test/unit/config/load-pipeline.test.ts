@@ -266,6 +266,17 @@ tables:
     expect(found.find((f) => f.path === path)!.message).toContain(message);
   });
 
+  it('refuses partition fields that would have one name', async () => {
+    const rule = (fields: string) => `${SMALL}tables: [{ match: "*", partitionBy: [${fields}] }]\n`;
+    expect((await faults(rule('"bucket(4, key)", "bucket(8, key)"')))[0].message).toBe(
+      'bucket of key is there twice',
+    );
+    expect((await faults(rule('dt, identity(dt)')))[0].code).toBe('CONTRADICTION');
+    expect(
+      (await load(rule('day(kafka_timestamp), "hours( kafka_timestamp )"'))).config.tables[0].partitionBy,
+    ).toEqual(['days(kafka_timestamp)', 'hours(kafka_timestamp)']);
+  });
+
   it('refuses two topics that meet in one table', async () => {
     const [fault] = await faults(SMALL.replace('subscribe: a', 'subscribe: ad-clicks,ad.clicks'));
     expect(fault).toMatchObject({ code: 'CONTRADICTION' });
