@@ -2,6 +2,7 @@
  * The command line. Start-up time is a feature: nothing is imported before it is needed, and `--version` needs nothing.
  */
 import { readFileSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
 import type { CliContext, Out } from './context.ts';
 
 /** Runs one command line (without `node` and the script). Sets the exit code of the process; never throws. */
@@ -11,6 +12,8 @@ export async function main(argv: string[]): Promise<void> {
     context.stdout.write(`${context.version}\n`);
     return;
   }
+  // Halves the time that a command takes to load, from its second run on; NODE_DISABLE_COMPILE_CACHE=1 turns it off.
+  enableCompileCache();
   process.on('uncaughtException', (error) => {
     void fail(error, argv, context).finally(() => process.exit());
   });
