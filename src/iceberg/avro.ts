@@ -39,7 +39,8 @@ export class AvroReader {
   position = 0;
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+    // A Buffer's `slice` is a view that would keep a whole block alive for one bound: a plain array's is a copy.
+    this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   get remaining(): number {
