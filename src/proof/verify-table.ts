@@ -8,14 +8,20 @@ import { SluiceError } from '../errors.ts';
 import type { Catalog, LoadedTable } from '../iceberg/catalog.ts';
 import { currentSchema, snapshotOfRef } from '../iceberg/metadata.ts';
 import { liveFiles } from '../iceberg/scan.ts';
-import { readColumns } from '../parquet/reader.ts';
+import { type ReadVector, type RowChunk, readColumns } from '../parquet/reader.ts';
 import type { FileIO } from '../storage/file-io.ts';
+import { FieldCounter, type FieldCounts } from './field-counter.ts';
 import { compareOffsets, countOf, type Interval, OffsetRuns, subtractIntervals } from './offset-intervals.ts';
 
 export interface VerifyContext {
   checkpoint: Checkpoint;
   catalog: Catalog;
   io: FileIO;
+}
+
+export interface VerifyOptions {
+  /** Also count the rows by this top-level field of the JSON in the column `value`: reads that column too. */
+  countBy?: string;
 }
 
 /** What became of the offsets of one partition, all incarnations of its topic together. */
@@ -38,6 +44,8 @@ export interface PartitionProof {
   unexpected: Interval[];
   /** The ledger kept the count of the gaps, not their places: missing offsets were compared by number. */
   byCount: boolean;
+  /** With `countBy`: the rows by what the field holds. */
+  counts?: FieldCounts;
 }
 
 export interface VerifyReport {
@@ -52,11 +60,14 @@ export interface VerifyReport {
   rows: number;
   quarantined: number;
   partitions: PartitionProof[];
+  /** With `countBy`: the field, and the rows of all partitions by what it holds. */
+  countBy?: { field: string; counts: FieldCounts };
 }
 
 interface Found {
   rows: OffsetRuns;
   quarantined: OffsetRuns;
+  counter?: FieldCounter;
 }
 
 /**
@@ -65,9 +76,14 @@ interface Found {
  * three columns only. Rows of partitions that this checkpoint never read are not looked at.
  *
  * Throws TABLE_NOT_FOUND, NOT_VERIFIABLE for a table without the columns topic, kafka_partition and kafka_offset or one
- * that this checkpoint does not feed, and what the storage and the catalog throw.
+ * that this checkpoint does not feed, UNSUPPORTED for `countBy` where there is no column `value` of text or bytes, and
+ * what the storage and the catalog throw.
  */
-export async function verifyTable(context: VerifyContext, table: string): Promise<VerifyReport> {
+export async function verifyTable(
+  context: VerifyContext,
+  table: string,
+  options: VerifyOptions = {},
+): Promise<VerifyReport> {
   const { checkpoint, catalog, io } = context;
   const newest = checkpoint.latestPlanned === null ? null : await checkpoint.plan(checkpoint.latestPlanned);
   const topics = topicsOf(newest, table);
@@ -77,9 +93,17 @@ export async function verifyTable(context: VerifyContext, table: string): Promis
   const quarantineTable = `${table}__quarantine`;
   const quarantine = await catalog.loadTable(parseTableName(quarantineTable));
   const found = new Map<string, Found>();
-  await collectOffsets(io, data, table, (key) => foundOf(found, key).rows);
-  if (quarantine !== undefined)
-    await collectOffsets(io, quarantine, quarantineTable, (key) => foundOf(found, key).quarantined);
+  const { countBy } = options;
+  await collectRows(io, data, table, countBy !== undefined, (key) => {
+    const entry = foundOf(found, key);
+    if (countBy !== undefined) entry.counter ??= new FieldCounter(countBy);
+    return { offsets: entry.rows, counter: entry.counter };
+  });
+  if (quarantine !== undefined) {
+    await collectRows(io, quarantine, quarantineTable, false, (key) => ({
+      offsets: foundOf(found, key).quarantined,
+    }));
+  }
   const ledger = (await checkpoint.ledger()).filter((entry) => topics.has(entry.topic));
   const inFlight =
     newest !== null && newest.batchId > (checkpoint.latestCommitted ?? -1) ? newest.ranges : [];
@@ -100,7 +124,21 @@ export async function verifyTable(context: VerifyContext, table: string): Promis
     rows: partitions.reduce((total, p) => total + p.rows, 0),
     quarantined: partitions.reduce((total, p) => total + p.quarantined, 0),
     partitions,
+    ...(countBy === undefined ? {} : { countBy: totalCounts(countBy, partitions, found) }),
   };
+}
+
+function totalCounts(
+  field: string,
+  partitions: readonly PartitionProof[],
+  found: ReadonlyMap<string, Found>,
+): { field: string; counts: FieldCounts } {
+  const total = new FieldCounter(field);
+  for (const { topic, partition } of partitions) {
+    const counter = found.get(topicPartitionKey(topic, partition))?.counter;
+    if (counter !== undefined) total.merge(counter);
+  }
+  return { field, counts: total.counts() };
 }
 
 /** The topics that feed the table, by the routing of the newest planned batch. */
@@ -129,24 +167,20 @@ function foundOf(found: Map<string, Found>, key: string): Found {
   return entry;
 }
 
-async function collectOffsets(
+/** Where the rows of one partition go. */
+interface RowSink {
+  offsets: OffsetRuns;
+  counter?: FieldCounter;
+}
+
+async function collectRows(
   io: FileIO,
   table: LoadedTable,
   name: string,
-  runsOf: (key: string) => OffsetRuns,
+  withValues: boolean,
+  sinkOf: (key: string) => RowSink,
 ): Promise<void> {
-  const schema = currentSchema(table.metadata);
-  const ids = ['topic', 'kafka_partition', 'kafka_offset'].map((column) => {
-    const field = schema.fields.find((f) => f.name === column);
-    if (field === undefined) {
-      throw new SluiceError(
-        'NOT_VERIFIABLE',
-        `table ${name} has no column ${column}, so that its rows cannot be told apart`,
-        { context: { table: name, column } },
-      );
-    }
-    return field.id;
-  });
+  const ids = [...offsetColumns(table, name), ...(withValues ? [valueColumn(table, name)] : [])];
   const snapshot = snapshotOfRef(table.metadata, 'main');
   if (snapshot === undefined) return;
   for await (const { file } of liveFiles(io, table.metadata, snapshot)) {
@@ -157,29 +191,61 @@ async function collectOffsets(
         { context: { table: name } },
       );
     }
-    await readColumns(io, file.filePath, ids, (chunk) => {
-      const [topics, partitions, offsets] = chunk.vectors;
-      if (topics.kind !== 'strings' || partitions.kind !== 'int32' || offsets.kind !== 'int64') {
-        throw new SluiceError(
-          'NOT_VERIFIABLE',
-          `table ${name}: topic, kafka_partition and kafka_offset should be string, int and long`,
-        );
-      }
-      let key = '';
-      let topic: string | null = null;
-      let partition = -1;
-      let runs: OffsetRuns | undefined;
-      for (let row = 0; row < chunk.rowCount; row++) {
-        if (runs === undefined || topics.values[row] !== topic || partitions.values[row] !== partition) {
-          topic = topics.values[row];
-          partition = partitions.values[row];
-          key = topicPartitionKey(topic ?? '', partition);
-          runs = runsOf(key);
-        }
-        runs.add(offsets.getNumber(row));
-      }
-    });
+    await readColumns(io, file.filePath, ids, (chunk) => collectChunk(chunk, name, sinkOf));
   }
+}
+
+function offsetColumns(table: LoadedTable, name: string): number[] {
+  const { fields } = currentSchema(table.metadata);
+  return ['topic', 'kafka_partition', 'kafka_offset'].map((column) => {
+    const field = fields.find((f) => f.name === column);
+    if (field === undefined) {
+      throw new SluiceError(
+        'NOT_VERIFIABLE',
+        `table ${name} has no column ${column}, so that its rows cannot be told apart`,
+        { context: { table: name, column } },
+      );
+    }
+    return field.id;
+  });
+}
+
+function valueColumn(table: LoadedTable, name: string): number {
+  const field = currentSchema(table.metadata).fields.find((f) => f.name === 'value');
+  if (field?.type === 'string' || field?.type === 'binary') return field.id;
+  throw new SluiceError(
+    'UNSUPPORTED',
+    `table ${name} has no column value of type string or binary: rows are counted by a field of the JSON in it`,
+    { context: { table: name } },
+  );
+}
+
+function collectChunk(chunk: RowChunk, name: string, sinkOf: (key: string) => RowSink): void {
+  const [topics, partitions, offsets, values] = chunk.vectors;
+  if (topics.kind !== 'strings' || partitions.kind !== 'int32' || offsets.kind !== 'int64') {
+    throw new SluiceError(
+      'NOT_VERIFIABLE',
+      `table ${name}: topic, kafka_partition and kafka_offset should be string, int and long`,
+    );
+  }
+  let topic: string | null = null;
+  let partition = -1;
+  let sink: RowSink | undefined;
+  for (let row = 0; row < chunk.rowCount; row++) {
+    if (sink === undefined || topics.values[row] !== topic || partitions.values[row] !== partition) {
+      topic = topics.values[row];
+      partition = partitions.values[row];
+      sink = sinkOf(topicPartitionKey(topic ?? '', partition));
+    }
+    sink.offsets.add(offsets.getNumber(row));
+    sink.counter?.add(textAt(values, row));
+  }
+}
+
+function textAt(values: ReadVector, row: number): string | null {
+  if (values.kind === 'strings') return values.values[row];
+  const bytes = values.kind === 'bytes' ? values.get(row) : null;
+  return bytes === null ? null : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 }
 
 function provePartitions(
@@ -220,6 +286,7 @@ function provePartition(
     // A batch whose table commit is done and whose checkpoint commit is not: the next run finishes it.
     unexpected: subtractIntervals(difference.unexpected, flying),
     byCount: entries.some((e) => e.gapsCut || e.lostCut),
+    ...(found?.counter === undefined ? {} : { counts: found.counter.counts() }),
   };
   if (proof.byCount) acceptByCount(proof, entries);
   return proof;

@@ -1,14 +1,14 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Checkpoint } from '../../checkpoint/checkpoint.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
 import { SluiceError } from '../../errors.ts';
-import { count } from '../../monitor/progress-line.ts';
-import type { PartitionProof, VerifyReport } from '../../proof/verify-table.ts';
+import type { VerifyReport } from '../../proof/verify-table.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
-import { textTable } from '../text-table.ts';
+import { refuseDifferences, verifyText } from '../verify-text.ts';
 
 interface VerifyFlags extends PipelineFlags {
+  countBy?: string;
   output: OutputFormat;
 }
 
@@ -18,15 +18,19 @@ export function command(context: CliContext): Command {
       'Prove that each offset that was read is in its table, in the quarantine or a known gap, exactly once.',
     )
     .argument('[table...]', 'namespace.name; all tables of the pipeline when left out')
+    .addOption(
+      new Option('--count-by <field>', 'also count the rows by a field of the JSON in the column value'),
+    )
     .addHelpText(
       'after',
       `
 Examples:
   sluice verify                          every table of ./sluice.yaml
   sluice verify bronze.ad_clicks -o json
+  sluice verify bronze.ad_clicks --count-by source
 
 Reads the checkpoint's ledger and the offset columns of the tables. Exit code 4 where offsets are missing, doubled or
-unknown; they are listed as [from, until).`,
+unknown; they are listed as [from, until). With --count-by the column value is read too.`,
     )
     .action((tables: string[], flags: VerifyFlags) => verify(context, tables, flags));
 }
@@ -42,24 +46,18 @@ async function verify(context: CliContext, asked: string[], flags: VerifyFlags):
   const tables = asked.length > 0 ? asked : await tablesOf(checkpoint);
   const reports = await withCatalog(config, async ({ catalog, io }) => {
     const found: VerifyReport[] = [];
-    for (const table of tables) found.push(await verifyTable({ checkpoint, catalog, io }, table));
+    const { countBy } = flags;
+    for (const table of tables)
+      found.push(await verifyTable({ checkpoint, catalog, io }, table, { countBy }));
     return found;
   });
   const ok = reports.every((report) => report.ok);
   context.stdout.write(
     flags.output === 'json'
       ? `${stringifyJson64({ ok, tables: reports })}\n`
-      : reports.map(reportText).join('\n'),
+      : reports.map(verifyText).join('\n'),
   );
-  if (ok) return;
-  const bad = reports.filter((report) => !report.ok);
-  throw new SluiceError(
-    'VERIFY_DIFFERENCE',
-    bad
-      .map((r) => `${r.table}: ${r.lost} offsets missing, ${r.duplicated} doubled, ${r.unexpected} unknown`)
-      .join('; '),
-    { context: { tables: bad.map((r) => r.table) } },
-  );
+  refuseDifferences(reports);
 }
 
 /** The data tables of the newest planned batch. */
@@ -72,30 +70,4 @@ async function tablesOf(checkpoint: Checkpoint): Promise<string[]> {
       `the checkpoint ${checkpoint.location} has planned no batch: there is nothing to verify`,
     );
   return [...new Set(tables)].sort();
-}
-
-function reportText(report: VerifyReport): string {
-  const word = report.ok ? 'ok' : 'DIFFERENT';
-  const counts = `${count(report.rows)} rows, ${count(report.quarantined)} quarantined, ${count(report.lost)} lost, ${count(report.duplicated)} doubled, ${count(report.unexpected)} unknown`;
-  const rows = report.partitions.map((p) => [
-    p.topic,
-    String(p.partition),
-    p.ranges.map((range) => `[${range.from}, ${range.until})`).join(' '),
-    String(p.rows),
-    String(p.quarantined),
-    String(p.dropped),
-    String(p.control + p.aborted + p.holes),
-  ]);
-  const table = textTable(['topic', 'partition', 'read', 'rows', 'quarantined', 'dropped', 'gaps'], rows);
-  return `${report.table}: ${word}: ${counts}\n${table}${report.partitions.flatMap(differences).join('')}`;
-}
-
-const MOST = 20;
-
-function differences(p: PartitionProof): string[] {
-  return (['missing', 'duplicated', 'unexpected'] as const).flatMap((kind) => {
-    const shown = p[kind].slice(0, MOST).map((range) => `[${range.from}, ${range.until})`);
-    const more = p[kind].length > MOST ? ` and ${p[kind].length - MOST} more` : '';
-    return shown.length === 0 ? [] : [`  ${kind}: ${p.topic}-${p.partition} ${shown.join(', ')}${more}\n`];
-  });
 }
