@@ -2,12 +2,12 @@ import { Command } from 'commander';
 import { formatByteSize } from '../../core/byte-size.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
 import { SluiceError } from '../../errors.ts';
-import type { Catalog, LoadedTable, TableIdentifier } from '../../iceberg/catalog.ts';
-import type { Snapshot, TableMetadata } from '../../iceberg/metadata.ts';
+import type { Catalog, LoadedTable } from '../../iceberg/catalog.ts';
 import { count } from '../../monitor/progress-line.ts';
 import type { CatalogView } from '../catalog-view.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+import { currentSnapshot, summaryOf, type TableSummary } from '../table-summary.ts';
 import { textTable } from '../text-table.ts';
 
 interface TableFlags extends PipelineFlags {
@@ -75,39 +75,6 @@ async function list(context: CliContext, flags: TableFlags): Promise<void> {
     t.snapshotId === null ? '-' : String(t.snapshotId),
   ]);
   context.stdout.write(textTable(['table', 'rows', 'files', 'bytes', 'snapshot'], rows));
-}
-
-interface TableSummary {
-  table: string;
-  /** By the summary of the snapshot; null where its writer does not tell. */
-  rows: bigint | null;
-  dataFiles: bigint | null;
-  bytes: bigint | null;
-  snapshotId: bigint | null;
-  formatVersion: number;
-  location: string;
-}
-
-function summaryOf(identifier: TableIdentifier, metadata: TableMetadata): TableSummary {
-  const snapshot = currentSnapshot(metadata);
-  const total = (name: string): bigint | null => {
-    if (snapshot === undefined) return 0n;
-    const text = snapshot.summary[name];
-    return text !== undefined && /^\d{1,19}$/.test(text) ? BigInt(text) : null;
-  };
-  return {
-    table: [...identifier.namespace, identifier.name].join('.'),
-    rows: total('total-records'),
-    dataFiles: total('total-data-files'),
-    bytes: total('total-files-size'),
-    snapshotId: metadata.currentSnapshotId,
-    formatVersion: metadata.formatVersion,
-    location: metadata.location,
-  };
-}
-
-function currentSnapshot(metadata: TableMetadata): Snapshot | undefined {
-  return metadata.snapshots.find((snapshot) => snapshot.snapshotId === metadata.currentSnapshotId);
 }
 
 async function load(catalog: Catalog, name: string): Promise<LoadedTable> {
