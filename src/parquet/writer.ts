@@ -21,6 +21,9 @@ export const IDLE_POOL_BYTES = 8 * 1024 * 1024;
 /** A row group ends here even where its rows take no bytes (constants, nulls). */
 const MAX_ROW_GROUP_ROWS = 16 * 1024 * 1024;
 
+/** The objects of an open column, measured: they count where hundreds of files are open. */
+const COLUMN_OVERHEAD_BYTES = 4096;
+
 /** Stretches shorter than this are put together before they are written. */
 const STAGING_BYTES = 256 * 1024;
 
@@ -93,7 +96,13 @@ export class ParquetWriter {
 
   /** Everything held in memory for this file, in bytes. */
   get bufferedBytes(): number {
-    let bytes = this.indexBytes;
+    if (this.state === 'ended') return 0;
+    return this.indexBytes + this.columns.length * COLUMN_OVERHEAD_BYTES + this.rowGroupBytes;
+  }
+
+  /** What the open row group holds: all of it is given back when it is written. */
+  private get rowGroupBytes(): number {
+    let bytes = 0;
     for (const column of this.columns) bytes += column.heldBytes;
     return bytes;
   }
@@ -113,10 +122,7 @@ export class ParquetWriter {
 
   /** True when the row group should be written out. */
   get wantsFlush(): boolean {
-    return (
-      this.groupRows >= MAX_ROW_GROUP_ROWS ||
-      this.bufferedBytes - this.indexBytes >= this.options.rowGroupBytes
-    );
+    return this.groupRows >= MAX_ROW_GROUP_ROWS || this.rowGroupBytes >= this.options.rowGroupBytes;
   }
 
   /**

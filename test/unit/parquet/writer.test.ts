@@ -293,7 +293,8 @@ describe('pages and row groups', () => {
     const writer = new ParquetWriter(await io.create(PATH), tableSchema(fields), options, pool);
     const texts = Array.from({ length: 100 }, (_, i) => `${i} `.repeat(100));
     const vectors = [bytesVector(texts), int64Vector(texts.map((_, i) => BigInt(i)))];
-    expect(writer.bufferedBytes).toBeLessThan(2000);
+    const idle = writer.bufferedBytes;
+    expect(idle).toBeLessThan(10_000);
     let flushes = 0;
     let most = 0;
     for (let i = 0; i < 100; i++) {
@@ -303,7 +304,7 @@ describe('pages and row groups', () => {
       const before = writer.estimatedFileBytes;
       await writer.flush();
       flushes++;
-      expect(writer.bufferedBytes).toBeLessThan(4000 * flushes);
+      expect(writer.bufferedBytes).toBeLessThan(idle + 4000 * flushes);
       expect(Math.abs(writer.estimatedFileBytes - before)).toBeLessThan(before * 0.1);
     }
     expect(flushes).toBeGreaterThan(5);
@@ -363,7 +364,7 @@ describe('storage that fails', () => {
       await expect(writer.close()).rejects.toThrow(/failed/);
       await writer.abort();
       expect(await memory.stat(PATH)).toBeUndefined();
-      expect(writer.bufferedBytes).toBeLessThan(2000);
+      expect(writer.bufferedBytes).toBe(0);
     },
   );
 });
