@@ -72,10 +72,14 @@ export class TableWriter {
   async settle(limitBytes: number): Promise<void> {
     for (const series of this.open.values()) await series.settle();
     if (this.spill.rows > 0) await this.writeSpill();
-    while (this.bufferedBytes > limitBytes) {
+    let held = this.bufferedBytes;
+    while (held > limitBytes) {
       const largest = [...this.open.values()].reduce((a, b) => (b.bufferedBytes > a.bufferedBytes ? b : a));
-      if (largest.bufferedBytes === 0) return;
       await largest.settle(true);
+      const rest = this.bufferedBytes;
+      // What a writer holds for its footer does not go before the file ends.
+      if (rest >= held) return;
+      held = rest;
     }
   }
 
