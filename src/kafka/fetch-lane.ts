@@ -41,6 +41,8 @@ interface Wanted {
   /** The offset that was asked for: an answer is of use only while the cursor still stands there. */
   readonly position: bigint;
   readonly maxBytes: number;
+  /** The first partition of the request, which the broker fills first. */
+  readonly first: boolean;
 }
 
 /** A request on its way, the frame for its answer, and what it asked for. */
@@ -52,6 +54,8 @@ interface Flight {
 
 /** Where a broker waits for data that must be there already, there is little reason to let it wait long. */
 const MAX_WAIT_MS = 100;
+/** A response holds the records of a few partitions; asking for all of a thousand each time would fill it with empty answers. */
+const MAX_PARTITIONS_PER_FETCH = 100;
 /** Room in a frame for what is not records, per partition. */
 const PART_OVERHEAD_BYTES = 256;
 /** A partition near the end of its range is asked for little more than what is left of it. */
@@ -161,7 +165,9 @@ export class FetchLane {
     for (const state of this.states) {
       const position = expected === null ? state.cursor.position : expected.get(state);
       if (position === undefined || position >= state.cursor.until) continue;
-      asked.push({ state, position, maxBytes: partitionMaxBytes(state, position, owner.frameBytes) });
+      if (asked.length === MAX_PARTITIONS_PER_FETCH) break;
+      const maxBytes = partitionMaxBytes(state, position, owner.frameBytes);
+      asked.push({ state, position, maxBytes, first: asked.length === 0 });
     }
     if (asked.length === 0) return null;
     const withIds = asked.every((a) => a.state.topicId !== null);
@@ -195,15 +201,14 @@ export class FetchLane {
     wanted: ReadonlyMap<string, Wanted>,
     frame: ReusedFrame,
   ): Promise<void> {
-    let recordsBefore = false;
+    const nothing = response.parts.every((part) => part.end === part.start);
     for (const part of response.parts) {
       if (this.owner.stopped) return;
       const asked = wanted.get(keyOf(part));
       if (asked === undefined) continue;
       const { state } = asked;
-      const stale = asked.position !== state.cursor.position || !this.states.includes(state);
-      if (!stale) await this.takePart(connection, part, state, frame, recordsBefore);
-      if (part.end > part.start) recordsBefore = true;
+      if (asked.position !== state.cursor.position || !this.states.includes(state)) continue;
+      await this.takePart(connection, part, state, frame, asked.first || nothing);
     }
   }
 
@@ -212,7 +217,7 @@ export class FetchLane {
     part: FetchedPart,
     state: RangeState,
     frame: ReusedFrame,
-    recordsBefore: boolean,
+    couldBeFilled: boolean,
   ): Promise<void> {
     if (part.errorCode !== 0) return this.onError(connection, part.errorCode, state);
     if (part.preferredReadReplica >= 0 && part.preferredReadReplica !== this.brokerId) {
@@ -220,7 +225,7 @@ export class FetchLane {
       state.fromLeader = false;
       return this.detach(state, { kind: 'retry', error: null });
     }
-    if (part.end === part.start) return this.onNothing(connection, part, state, recordsBefore);
+    if (part.end === part.start) return this.onNothing(connection, part, state, couldBeFilled);
     if (part.logStartOffset > state.cursor.position) {
       const { firstOffset } = scanHeaders(frame.bytes, part.start, part.end);
       // The log was cut between the broker's check and its read: what lies between is lost, not compacted.
@@ -236,17 +241,18 @@ export class FetchLane {
   }
 
   /**
-   * An empty answer proves something only if the partition was the first that could be filled (behind others it means that
-   * the response was full), and if all of the range was visible when the broker read: it takes high watermark and last
-   * stable offset before it reads. One that came while the range was not visible yet must not count later, when it is.
+   * An empty answer proves something only if the broker was bound to fill it: the partition was the first of the request,
+   * or no other was filled either (behind others it means that the response was full). And only if all of the range was
+   * visible when the broker read, which takes high watermark and last stable offset before it reads: an answer that came
+   * while the range was not visible yet must not count later, when it is.
    */
   private onNothing(
     connection: BrokerConnection,
     part: FetchedPart,
     state: RangeState,
-    recordsBefore: boolean,
+    couldBeFilled: boolean,
   ): void {
-    if (recordsBefore) return;
+    if (!couldBeFilled) return;
     const visible = this.owner.isolationLevel === 1 ? part.lastStableOffset : part.highWatermark;
     if (visible >= state.cursor.until) state.emptyAnswers++;
     else state.emptyAnswers = 0;

@@ -21,7 +21,8 @@ export interface FakePartition {
   lastStable?: bigint;
   leader: number;
   leaderEpoch: number;
-  aborted?: { producerId: bigint; firstOffset: bigint }[];
+  /** `lastOffset` is that of the abort marker; a transaction that ends before the offset asked for is not listed. */
+  aborted?: { producerId: bigint; firstOffset: bigint; lastOffset: bigint }[];
   /** What OffsetForLeaderEpoch answers. Default: the epoch asked for, up to the high watermark. */
   epochEnd?: (epoch: number) => { epoch: number; endOffset: bigint };
 }
@@ -356,7 +357,7 @@ export class FakeBroker {
       .int64(log?.highWatermark ?? -1n)
       .int64(lastStable)
       .int64(log?.logStart ?? -1n);
-    const aborted = log?.aborted ?? null;
+    const aborted = log?.aborted?.filter((a) => a.lastOffset >= ask.offset) ?? null;
     w.array(aborted, (a) => w.int64(a.producerId).int64(a.firstOffset).tags());
     w.int32(replica);
     w.bytesLength(records.length).raw(records).tags();

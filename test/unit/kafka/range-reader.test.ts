@@ -225,7 +225,7 @@ describe('holes', () => {
           { first: 2n, last: 2n, bytes: encodeControlBatch('abort', 2n, 9n) },
           batch([3, 4]),
         ],
-        aborted: [{ producerId: 9n, firstOffset: 0n }],
+        aborted: [{ producerId: 9n, firstOffset: 0n, lastOffset: 2n }],
       },
     ]);
     const range = { topic: 'p', partition: 0, from: 0n, until: 5n };
