@@ -8,6 +8,7 @@ import type {
   PreparedTable,
   RangeFunnel,
 } from '../checkpoint/records.ts';
+import { kafkaClientOptions } from '../config/client-options.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import type { OffsetRange } from '../core/offset-range.ts';
 import { isSluiceError, SluiceError } from '../errors.ts';
@@ -228,8 +229,8 @@ export class BatchRunner {
       topics: [...new Set(part.map((r) => r.topic))].map((topic) => topics.get(topic)!),
       reader: {
         bootstrapServers: config.source.bootstrapServers,
-        clientId: `sluice-${config.name}`,
-        kafka: config.source.kafka,
+        clientId: config.source.kafka['client.id'] ?? `sluice-${config.name}`,
+        kafka: kafkaClientOptions(config.source),
         requestDeadlineMs: config.source.requestDeadlineMs,
         isolationLevel: config.source.isolationLevel,
       },

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { LEASE_HEARTBEAT_MS } from '../checkpoint/lease.ts';
+import { kafkaClientOptions } from '../config/client-options.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { SluiceError } from '../errors.ts';
 import { KafkaCluster } from '../kafka/cluster.ts';
@@ -30,8 +31,8 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
   try {
     const cluster = KafkaCluster.connect({
       bootstrapServers: config.source.bootstrapServers,
-      clientId: `sluice-${config.name}`,
-      kafka: config.source.kafka,
+      clientId: config.source.kafka['client.id'] ?? `sluice-${config.name}`,
+      kafka: kafkaClientOptions(config.source),
       requestDeadlineMs: config.source.requestDeadlineMs,
       now: () => host.now(),
       random: () => host.random(),

@@ -40,12 +40,12 @@ export class MemoryFileIO implements FileIO {
 
   async createNew(path: string, bytes: Uint8Array): Promise<boolean> {
     this.#refuseDirectory(path);
-    return this.#put(path, bytes.slice(), false);
+    return this.#put(path, new Uint8Array(bytes), false);
   }
 
   async replace(path: string, bytes: Uint8Array): Promise<void> {
     this.#refuseDirectory(path);
-    this.#put(path, bytes.slice(), true);
+    this.#put(path, new Uint8Array(bytes), true);
   }
 
   async *list(directory: string): AsyncIterable<FileEntry> {
@@ -91,7 +91,7 @@ class MemoryOutputFile implements OutputFile {
 
   async write(bytes: Uint8Array): Promise<void> {
     if (this.#pieces === undefined) throw this.#closed('write');
-    this.#pieces.push(bytes.slice());
+    this.#pieces.push(new Uint8Array(bytes));
     this.#position += bytes.length;
   }
 
