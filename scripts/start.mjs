@@ -15,17 +15,9 @@ await runMain(async () => {
   const kafka = await kafkaOfScript({ dataDir: join(ROOT, DIRECTORY, 'kafka') });
   try {
     // On a broker that is not ours the demo keeps apart from topics that people use.
-    const prefix = kafka.ours ? [] : ['--topic-prefix', 'sluice-demo.'];
-    const args = [
-      'demo',
-      '--bootstrap',
-      kafka.bootstrap,
-      '--directory',
-      DIRECTORY,
-      ...prefix,
-      ...process.argv.slice(2),
-    ];
-    return await runHere(node, [join('bin', 'sluice.js'), ...args], env);
+    const prefix = kafka.ours ? '' : 'sluice-demo.';
+    const args = ['--bootstrap', kafka.bootstrap, '--directory', DIRECTORY, '--topic-prefix', prefix];
+    return await runHere(node, [join('bin', 'sluice.js'), 'demo', ...args, ...process.argv.slice(2)], env);
   } finally {
     await kafka.stop();
   }

@@ -4,6 +4,7 @@ import { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { LEASE_STALE_MS, type LeaseInfo } from '../checkpoint/lease.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import type { OffsetMap } from '../core/offset-range.ts';
+import { SluiceError } from '../errors.ts';
 import { resolveFileIO } from '../storage/resolve-file-io.ts';
 import type { CliContext } from './context.ts';
 import { isProcessAlive } from './host.ts';
@@ -39,4 +40,16 @@ export async function liveLease(checkpoint: Checkpoint): Promise<LeaseInfo | nul
   const lease = await checkpoint.currentLease();
   if (lease === undefined || Math.abs(Date.now() - lease.heartbeatAtMs) > LEASE_STALE_MS) return null;
   return lease.host !== hostname() || isProcessAlive(lease.pid) ? lease : null;
+}
+
+/** The data tables of the newest planned batch, by name. Throws NOT_VERIFIABLE where none was planned. */
+export async function dataTables(checkpoint: Checkpoint): Promise<string[]> {
+  const plan = checkpoint.latestPlanned === null ? null : await checkpoint.plan(checkpoint.latestPlanned);
+  const tables = plan?.tables.filter((table) => table.role === 'data').map((table) => table.table) ?? [];
+  if (tables.length === 0)
+    throw new SluiceError(
+      'NOT_VERIFIABLE',
+      `the checkpoint ${checkpoint.location} has planned no batch: there is nothing to verify`,
+    );
+  return [...new Set(tables)].sort();
 }

@@ -33,6 +33,11 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'table', summary: 'Look at the tables of a catalog', load: () => import('./commands/table.ts') },
   { name: 'checkpoint', summary: 'Look into a checkpoint', load: () => import('./commands/checkpoint.ts') },
   {
+    name: 'demo',
+    summary: 'Produce ad events, load them into Iceberg tables, prove it',
+    load: () => import('./commands/demo.ts'),
+  },
+  {
     name: 'schema',
     summary: 'Print the JSON Schema of pipeline files',
     load: () => import('./commands/schema.ts'),

@@ -4,7 +4,8 @@ import type { Out } from './context.ts';
 
 /**
  * Prints an error on stderr: code and message, what to do, where to read more. A stack only with `--debug`, or where the
- * error is a bug of ours. With `-o json` one JSON line instead. Returns the exit code.
+ * error is a bug of ours. `context.hint` is what the command adds to the remedy. With `-o json` one JSON line instead.
+ * Returns the exit code.
  */
 export function reportError(thrown: unknown, argv: readonly string[], stderr: Out): number {
   const error = isSluiceError(thrown) ? thrown : unexpected(thrown);
@@ -26,7 +27,8 @@ export function reportError(thrown: unknown, argv: readonly string[], stderr: Ou
     stderr.write(`${stringifyJson64({ error: plain })}\n`);
     return row.exit;
   }
-  stderr.write(`error ${error.message}\n  ${row.remedy}\n  See ${docs}\n`);
+  const hint = typeof error.context.hint === 'string' ? `  ${error.context.hint}\n` : '';
+  stderr.write(`error ${error.message}\n  ${row.remedy}\n${hint}  See ${docs}\n`);
   if (argv.includes('--debug') || error.code === 'INTERNAL') stderr.write(`${stackOf(thrown)}\n`);
   return row.exit;
 }

@@ -53,12 +53,13 @@ export async function explainNextBatch(
   };
 }
 
-/** Where the next new batch begins: the end of the last planned one, or startingOffsets. */
+/** Where the next new batch begins: the end of the last planned one, where the query first began, or startingOffsets. */
 async function positionsBefore(
   config: PipelineConfig,
   checkpoint: Checkpoint,
   state: SourceState,
 ): Promise<OffsetMap> {
   const { latestPlanned } = checkpoint;
-  return latestPlanned === null ? startingPositions(config.source, state) : checkpoint.offsets(latestPlanned);
+  if (latestPlanned !== null) return checkpoint.offsets(latestPlanned);
+  return (await checkpoint.initialOffsets()) ?? startingPositions(config.source, state);
 }

@@ -1,7 +1,5 @@
 import { Command, Option } from 'commander';
-import type { Checkpoint } from '../../checkpoint/checkpoint.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
-import { SluiceError } from '../../errors.ts';
 import type { VerifyReport } from '../../proof/verify-table.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
@@ -37,13 +35,13 @@ unknown; they are listed as [from, until). With --count-by the column value is r
 
 async function verify(context: CliContext, asked: string[], flags: VerifyFlags): Promise<void> {
   const { config } = await loadFor(context, flags);
-  const [{ openCheckpointReadOnly }, { withCatalog }, { verifyTable }] = await Promise.all([
+  const [{ dataTables, openCheckpointReadOnly }, { withCatalog }, { verifyTable }] = await Promise.all([
     import('../checkpoint-view.ts'),
     import('../catalog-view.ts'),
     import('../../proof/verify-table.ts'),
   ]);
   const checkpoint = await openCheckpointReadOnly(config, context);
-  const tables = asked.length > 0 ? asked : await tablesOf(checkpoint);
+  const tables = asked.length > 0 ? asked : await dataTables(checkpoint);
   const reports = await withCatalog(config, async ({ catalog, io }) => {
     const found: VerifyReport[] = [];
     const { countBy } = flags;
@@ -58,16 +56,4 @@ async function verify(context: CliContext, asked: string[], flags: VerifyFlags):
       : reports.map(verifyText).join('\n'),
   );
   refuseDifferences(reports);
-}
-
-/** The data tables of the newest planned batch. */
-async function tablesOf(checkpoint: Checkpoint): Promise<string[]> {
-  const plan = checkpoint.latestPlanned === null ? null : await checkpoint.plan(checkpoint.latestPlanned);
-  const tables = plan?.tables.filter((table) => table.role === 'data').map((table) => table.table) ?? [];
-  if (tables.length === 0)
-    throw new SluiceError(
-      'NOT_VERIFIABLE',
-      `the checkpoint ${checkpoint.location} has planned no batch: there is nothing to verify`,
-    );
-  return [...new Set(tables)].sort();
 }
