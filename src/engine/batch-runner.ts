@@ -225,7 +225,11 @@ export class BatchRunner {
       pipelineName: config.name,
       writerId,
       taskIndex,
-      ranges: part.map((r) => ({ ...r, topicId: topicIds.get(r.topic) ?? null })),
+      ranges: part.map((r) => ({
+        ...r,
+        topicId: topicIds.get(r.topic) ?? null,
+        leaderEpoch: epochBefore(plan, r),
+      })),
       topics: [...new Set(part.map((r) => r.topic))].map((topic) => topics.get(topic)!),
       reader: {
         bootstrapServers: config.source.bootstrapServers,
@@ -280,6 +284,14 @@ export class BatchRunner {
       peakRssBytes: process.resourceUsage().maxRSS * 1024,
     };
   }
+}
+
+/** The epoch of the last batch read before a range; undefined where the range begins inside its planned one. */
+function epochBefore(plan: BatchPlan, range: OffsetRange): number | undefined {
+  const same = (at: { topic: string; partition: number }): boolean =>
+    at.topic === range.topic && at.partition === range.partition;
+  const begins = plan.ranges.some((planned) => same(planned) && planned.from === range.from);
+  return begins ? plan.leaderEpochs.find(same)?.epoch : undefined;
 }
 
 interface ReadOutcome {

@@ -54,7 +54,8 @@ export interface BatchTask {
   writerId: string;
   /** Distinguishes the workers of one batch in file names. */
   taskIndex: number;
-  ranges: (OffsetRange & { topicId: string | null })[];
+  /** `leaderEpoch`: of the last batch before `from`, where known; the reader checks the log for truncation by it. */
+  ranges: (OffsetRange & { topicId: string | null; leaderEpoch?: number })[];
   topics: TopicTargets[];
   reader: ReaderSettings;
   /** All buffers of this task together. */
