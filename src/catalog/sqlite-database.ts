@@ -1,4 +1,4 @@
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { messageOf, type Outcome, SluiceError } from '../errors.ts';
 
 /** Primary result codes of SQLite (sqlite.org/rescode.html). */
@@ -30,6 +30,7 @@ export class SqliteDatabase {
   readonly path: string;
   readonly #db: DatabaseSync;
   readonly #options: SqliteOptions;
+  readonly #statements = new Map<string, StatementSync>();
 
   private constructor(path: string, db: DatabaseSync, options: SqliteOptions) {
     this.path = path;
@@ -57,7 +58,7 @@ export class SqliteDatabase {
 
   /** The rows of a query as objects by column. */
   query(sql: string, ...parameters: SQLInputValue[]): Promise<Record<string, unknown>[]> {
-    return this.#run(undefined, () => this.#db.prepare(sql).all(...parameters) as Record<string, unknown>[]);
+    return this.#run(undefined, () => this.#prepare(sql).all(...parameters) as Record<string, unknown>[]);
   }
 
   /**
@@ -65,7 +66,17 @@ export class SqliteDatabase {
    * STORAGE_FULL, CATALOG_ERROR with what is known of the outcome.
    */
   execute(sql: string, ...parameters: SQLInputValue[]): Promise<number> {
-    return this.#run('not-applied', () => Number(this.#db.prepare(sql).run(...parameters).changes));
+    return this.#run('not-applied', () => Number(this.#prepare(sql).run(...parameters).changes));
+  }
+
+  /** A statement is compiled once; its texts are few. */
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
   }
 
   async #run<T>(outcome: Outcome | undefined, work: () => T): Promise<T> {

@@ -20,13 +20,13 @@ export interface SnapshotExpiry {
   /** Beyond those, snapshots younger than this are kept too ... */
   maxAgeMs: number;
   /**
-   * ... but not more than this many in all (500 when left out): every snapshot is listed in each metadata file, and a
-   * batch a second for five days would be 432,000. Of no effect where the table or the ref sets its own retention.
+   * ... but not more than this many in all (twice `minSnapshotsToKeep` when left out): every snapshot is listed in each
+   * metadata file, and a batch a second for five days would be 432,000. Of no effect where the table or the ref sets
+   * its own retention.
    */
   maxSnapshotsToKeep?: number;
 }
 
-const DEFAULT_MAX_SNAPSHOTS = 500;
 const MIN_PROPERTY = 'history.expire.min-snapshots-to-keep';
 const AGE_PROPERTY = 'history.expire.max-snapshot-age-ms';
 
@@ -49,7 +49,9 @@ function retentionOf(
   return {
     min,
     maxAgeMs: ownAge ?? policy.maxAgeMs,
-    max: own ? Number.POSITIVE_INFINITY : Math.max(min, policy.maxSnapshotsToKeep ?? DEFAULT_MAX_SNAPSHOTS),
+    max: own
+      ? Number.POSITIVE_INFINITY
+      : Math.max(min, policy.maxSnapshotsToKeep ?? 2 * policy.minSnapshotsToKeep),
   };
 }
 

@@ -469,9 +469,24 @@ export function refFromJson(json: unknown, where: string): SnapshotRef {
   return withExtra(ref, reader);
 }
 
+/** The text of a snapshot, kept: nearly all snapshots of a metadata file were in the file before it. */
+const snapshotTexts = new WeakMap<Snapshot, string>();
+
+function snapshotText(snapshot: Snapshot, formatVersion: FormatVersion): string {
+  if (formatVersion === 1) return stringifyJson64(snapshotToJson(snapshot, formatVersion));
+  let text = snapshotTexts.get(snapshot);
+  if (text === undefined) {
+    text = stringifyJson64(snapshotToJson(snapshot, formatVersion));
+    snapshotTexts.set(snapshot, text);
+  }
+  return text;
+}
+
 /** The text of a metadata file. */
 export function serializeTableMetadata(metadata: TableMetadata): string {
-  return stringifyJson64(tableMetadataToJson(metadata));
+  const { snapshots: _written, ...rest } = tableMetadataToJson({ ...metadata, snapshots: [] });
+  const snapshots = metadata.snapshots.map((s) => snapshotText(s, metadata.formatVersion)).join(',');
+  return `${stringifyJson64(rest).slice(0, -1)},"snapshots":[${snapshots}]}`;
 }
 
 export function tableMetadataToJson(metadata: TableMetadata): JsonObject {
