@@ -95,7 +95,7 @@ describe('snapshots are expired with the commit', () => {
 
   it('young ones are kept beyond the count, but not more than the cap', async () => {
     await catalog.createTable(ORDERS, ordersRequest());
-    await commit(12, { minSnapshotsToKeep: 2, maxAgeMs: 7 * 60_000 });
+    await commit(12, { minSnapshotsToKeep: 2, maxAgeMs: 7 * 60_000, maxSnapshotsToKeep: 100 });
     expect((await table()).metadata.snapshots).toHaveLength(8);
     await commit(12, { minSnapshotsToKeep: 2, maxAgeMs: 1e12, maxSnapshotsToKeep: 10 });
     expect((await table()).metadata.snapshots).toHaveLength(10);
