@@ -1,4 +1,5 @@
 import { parseJson64 } from '../core/json64.ts';
+import { flatField } from './flat-json.ts';
 
 /** Rows by what a field of their JSON holds: label -> rows. */
 export type FieldCounts = Record<string, number>;
@@ -18,15 +19,19 @@ const MOST_LABEL_CHARACTERS = 100;
  */
 export class FieldCounter {
   readonly field: string;
+  private readonly quoted: string;
   private readonly rows = new Map<string, number>();
+  /** Labels of values that were met: JSON of the value -> label. */
+  private readonly labels = new Map<string, string>();
 
   constructor(field: string) {
     this.field = field;
+    this.quoted = JSON.stringify(field);
   }
 
   /** Counts one row; null is a record without a value. */
   add(text: string | null, rows = 1): void {
-    this.count(text === null ? NOT_JSON : fieldLabel(text, this.field), rows);
+    this.count(text === null ? NOT_JSON : this.labelIn(text), rows);
   }
 
   /** Adds what another one has counted. */
@@ -38,6 +43,17 @@ export class FieldCounter {
   counts(): FieldCounts {
     const sorted = [...this.rows].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
     return Object.fromEntries(sorted);
+  }
+
+  private labelIn(text: string): string {
+    const json = flatField(text, this.quoted);
+    if (json === null) return NO_FIELD;
+    if (json === undefined) return fieldLabel(text, this.field);
+    const known = this.labels.get(json);
+    if (known !== undefined) return known;
+    const label = labelOf(parseJson64(json));
+    if (this.labels.size < MOST_VALUES) this.labels.set(json, label);
+    return label;
   }
 
   private count(label: string, rows: number): void {
