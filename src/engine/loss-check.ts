@@ -14,13 +14,7 @@ export interface KnownSource {
 
 /** Throws CLUSTER_REPLACED, TOPIC_REPLACED or PARTITIONS_DELETED: the log is not the one that the checkpoint came from (spec 20). */
 export function checkIdentity(known: KnownSource, state: SourceState): void {
-  if (known.clusterId !== null && state.clusterId !== null && known.clusterId !== state.clusterId) {
-    throw new SluiceError(
-      'CLUSTER_REPLACED',
-      `the checkpoint came from cluster ${known.clusterId}, the brokers belong to cluster ${state.clusterId}; nothing was read. Point kafka.bootstrap.servers at the right cluster, or start a new checkpoint`,
-      { context: { expected: known.clusterId, found: state.clusterId } },
-    );
-  }
+  checkCluster(known.clusterId, state.clusterId);
   for (const { topic, topicId } of known.topics) {
     const found = state.topicIds.get(topic);
     if (topicId === null || found === undefined || found === null || found === topicId) continue;
@@ -46,6 +40,16 @@ export function checkIdentity(known: KnownSource, state: SourceState): void {
       },
     );
   }
+}
+
+/** Throws CLUSTER_REPLACED where both ids are known and differ. */
+export function checkCluster(known: string | null, found: string | null): void {
+  if (known === null || found === null || known === found) return;
+  throw new SluiceError(
+    'CLUSTER_REPLACED',
+    `the checkpoint came from cluster ${known}, the brokers belong to cluster ${found}; nothing was read. Point kafka.bootstrap.servers at the right cluster, or start a new checkpoint`,
+    { context: { expected: known, found } },
+  );
 }
 
 /**
