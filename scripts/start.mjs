@@ -20,5 +20,6 @@ await runMain(async () => {
     return await runHere(node, [join('bin', 'sluice.js'), 'demo', ...args, ...process.argv.slice(2)], env);
   } finally {
     await kafka.stop();
+    if (kafka.ours) process.stderr.write(`Kafka is stopped; its data stays in ${join(DIRECTORY, 'kafka')}\n`);
   }
 });

@@ -97,7 +97,9 @@ export function nextText(places: DemoPlaces): string {
   const { cli, pipelineFile, table, directory, catalog, warehouse } = places;
   const pipeline = `-c ${shellWord(pipelineFile)} ${table}`;
   const files = `${directory}/files.json`;
-  return `# The files of a table, and the proof again, with the rows by a field of their JSON
+  return `# Run it again: as many events more are produced, and only those are read
+
+# The files of a table, and the proof again, with the rows by a field of their JSON
 export SLUICE_HOME=${shellWord(directory)}
 ${cli} table files ${pipeline}
 ${cli} verify ${pipeline} --count-by source
