@@ -1,5 +1,6 @@
-import { type IcebergType, isPrimitive, type Schema } from '../core/schema.ts';
-import { SluiceError } from '../errors.ts';
+import type { PartitionValue } from '../core/data-file.ts';
+import { type IcebergType, isPrimitive, type NestedField, type Schema } from '../core/schema.ts';
+import { singleValueFromJson } from '../iceberg/single-value.ts';
 import { BRONZE_COLUMNS, type BronzeSource } from './bronze-layout.ts';
 
 /** The types that a column of each source may have in a table that is there already. */
@@ -19,17 +20,25 @@ const ACCEPTED: Record<Exclude<BronzeSource, 'null' | 'headers'>, readonly strin
 /** Sources that can be null in a record, so that their column must not be required. */
 const NULLABLE = new Set<BronzeSource>(['value', 'key', 'timestamp', 'dt', 'hour', 'headers', 'topicId']);
 
+/** What the columns of a table are filled with, and what stands against it. */
+export interface ColumnBinding {
+  /** One per top-level column, in the schema's order. */
+  sources: BronzeSource[];
+  /** In words; empty where the table can take bronze rows. */
+  faults: string[];
+}
+
 /**
  * What each top-level column of a table is filled with, in the schema's order. Columns that Sluice does not know are
- * left null. Throws TABLE_INCOMPATIBLE with every fault: a column of another type, a required column that may be or
- * always is null, a table without the `value` column.
+ * left to their write default, or null. The faults are all of them: a column of another type, a required column that may be or always is
+ * null, a table without the `value` column, or without `headers` where the pipeline includes them.
  */
-export function bindColumns(table: string, schema: Schema): BronzeSource[] {
+export function bindColumns(schema: Schema, includeHeaders: boolean): ColumnBinding {
   const faults: string[] = [];
   const sources = schema.fields.map((column): BronzeSource => {
-    const source = BRONZE_COLUMNS[column.name] as Exclude<BronzeSource, 'null'> | undefined;
+    const source = Object.hasOwn(BRONZE_COLUMNS, column.name) ? BRONZE_COLUMNS[column.name] : undefined;
     if (source === undefined) {
-      if (column.required)
+      if (column.required && writeDefault(column) === null)
         faults.push(`column ${column.name} is required, and Sluice has nothing to put there`);
       return 'null';
     }
@@ -40,42 +49,50 @@ export function bindColumns(table: string, schema: Schema): BronzeSource[] {
     return source;
   });
   if (!sources.includes('value')) faults.push('there is no column `value` for the value of a record');
-  if (faults.length > 0) {
-    throw new SluiceError(
-      'TABLE_INCOMPATIBLE',
-      `table ${table} cannot take bronze rows: ${faults.join('; ')}. Mend the table, or write to another one`,
-      {
-        context: { table, faults },
-      },
+  if (includeHeaders && !sources.includes('headers')) {
+    faults.push(
+      'there is no column `headers`, and the pipeline has includeHeaders: true; add it to the table as list<struct<key: string, value: binary>>',
     );
   }
-  return sources;
+  return { sources, faults };
+}
+
+/**
+ * What a writer that knows nothing of a column puts there: its write default, else null (Iceberg spec, "Default
+ * values"). Null for nested types. Throws METADATA_INVALID for a default that is no value of the type.
+ */
+export function writeDefault(column: NestedField): PartitionValue {
+  return isPrimitive(column.type) ? singleValueFromJson(column.type, column.writeDefault) : null;
 }
 
 function typeFault(source: Exclude<BronzeSource, 'null'>, type: IcebergType): string | undefined {
-  if (source === 'headers')
-    return isHeadersType(type) ? undefined : 'expected list<struct<key: string, value: binary>>';
+  if (source === 'headers') return headersFault(type);
   const accepted = ACCEPTED[source];
   if (isPrimitive(type) && accepted.includes(type)) return undefined;
   return `expected ${accepted.join(' or ')}, found ${isPrimitive(type) ? type : type.type}`;
 }
 
-function isHeadersType(type: IcebergType): boolean {
+/** What is wrong with a type for headers, or undefined. */
+export function headersFault(type: IcebergType): string | undefined {
+  const expected = 'expected list<struct<key: string, value: binary>>';
   if (
     isPrimitive(type) ||
     type.type !== 'list' ||
     isPrimitive(type.element) ||
     type.element.type !== 'struct'
   )
-    return false;
-  const [key, value] = type.element.fields;
-  return (
-    type.element.fields.length === 2 &&
-    key.name === 'key' &&
-    key.type === 'string' &&
-    value.name === 'value' &&
-    value.type === 'binary'
-  );
+    return `${expected}, found ${isPrimitive(type) ? type : type.type}`;
+  const { fields } = type.element;
+  const [key, value] = fields;
+  if (
+    fields.length !== 2 ||
+    key.name !== 'key' ||
+    key.type !== 'string' ||
+    value.name !== 'value' ||
+    value.type !== 'binary'
+  )
+    return `${expected}, found a list of structs of other fields`;
+  return value.required ? 'the value of a header is required, but headers may have none' : undefined;
 }
 
 /** True where the table's column of that source is text, so that bytes which are not UTF-8 cannot go there. */

@@ -4,10 +4,12 @@ import type { Catalog, CreateTableRequest, LoadedTable, TableIdentifier } from '
 import { currentSchema, defaultSpec } from '../iceberg/metadata.ts';
 import { buildPartitionSpec } from '../iceberg/partition.ts';
 import { joinPath } from '../storage/file-io.ts';
-import { bindColumns, isText } from './bind-columns.ts';
+import { bindColumns, isText, writeDefault } from './bind-columns.ts';
+import { quarantineFaults } from './bind-quarantine.ts';
 import { bronzeSchema, quarantineSchema } from './bronze-layout.ts';
 import type { TargetTable, TopicTargets } from './local/batch-task.ts';
 import type { TopicRoute } from './routing.ts';
+import { tableFaults } from './table-faults.ts';
 
 /** `a.b.c` -> namespace [a, b], name c. Throws CONFIG_INVALID for a name without a namespace. */
 export function parseTableName(text: string): TableIdentifier {
@@ -30,7 +32,7 @@ export interface TargetTables {
 
 /**
  * Loads the tables of all routes and creates those that are missing, data and quarantine alike. An existing table of
- * any writer is used as it is. Throws TABLE_INCOMPATIBLE, and what the catalog throws.
+ * any writer is used as it is. Throws TABLE_INCOMPATIBLE with every fault of a table, and what the catalog throws.
  */
 export async function openTargetTables(
   catalog: Catalog,
@@ -42,17 +44,18 @@ export async function openTargetTables(
   for (const route of routes) {
     const { rule } = route;
     const data = await loadOrCreate(catalog, tables, route.table, () => bronzeRequest(rule, includeHeaders));
+    const target = describeTable(route.table, data, 'data', rule, includeHeaders);
     const quarantine = await loadOrCreate(catalog, tables, route.quarantineTable, () =>
       quarantineRequest(rule),
     );
-    const target = describeTable(route.table, data, 'data', rule);
     tables.byTopic.set(route.topic, {
       topic: route.topic,
       topicId: topicIds.get(route.topic) ?? null,
       data: target,
-      quarantine: describeTable(route.quarantineTable, quarantine, 'quarantine', rule),
+      quarantine: describeTable(route.quarantineTable, quarantine, 'quarantine', rule, includeHeaders),
       checkUtf8Values: isText(target.schema, target.sources, 'value'),
       checkUtf8Keys: isText(target.schema, target.sources, 'key'),
+      checkUtf8HeaderKeys: target.sources.includes('headers'),
     });
   }
   return tables;
@@ -87,9 +90,20 @@ function describeTable(
   table: LoadedTable,
   role: 'data' | 'quarantine',
   rule: TableRule,
+  includeHeaders: boolean,
 ): TargetTable {
   const { metadata } = table;
   const schema = currentSchema(metadata);
+  const { sources, faults } =
+    role === 'data' ? bindColumns(schema, includeHeaders) : { sources: [], faults: quarantineFaults(schema) };
+  const all = [...tableFaults(metadata), ...faults];
+  if (all.length > 0) {
+    throw new SluiceError(
+      'TABLE_INCOMPATIBLE',
+      `table ${name} cannot take ${role === 'data' ? 'bronze rows' : 'quarantined records'}: ${all.join('; ')}. Mend the table, or write to another one`,
+      { context: { table: name, faults: all } },
+    );
+  }
   return {
     table: name,
     uuid: metadata.tableUuid,
@@ -98,7 +112,8 @@ function describeTable(
     schema,
     spec: defaultSpec(metadata),
     sortOrderId: 0,
-    sources: role === 'data' ? bindColumns(name, schema) : [],
+    sources,
+    defaults: schema.fields.map(writeDefault),
     timeZone: rule.timeZone,
     tombstones: rule.tombstones,
     codec: rule.codec,

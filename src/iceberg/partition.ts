@@ -159,6 +159,8 @@ export function partitionFunctions(
   bound: readonly BoundPartitionField[],
 ): ((value: PartitionValue) => PartitionValue)[] {
   return bound.map(({ transform, sourceType, field }) => {
+    // What is left of a field that was removed from a spec of version 1, its column perhaps too.
+    if (transform.kind === 'void') return () => null;
     if (transform.kind === 'unknown' || sourceType === undefined) {
       throw new SluiceError(
         'UNSUPPORTED',

@@ -10,15 +10,36 @@ export interface TestRecord {
   ms: number | null;
   key?: string | Uint8Array | null;
   value?: string | Uint8Array | null;
+  /** Null or none: the record has no headers. */
+  headers?: readonly (readonly [key: string | Uint8Array, value: Uint8Array | null])[] | null;
 }
 
 const bytesOf = (value: string | Uint8Array): Uint8Array =>
   typeof value === 'string' ? new TextEncoder().encode(value) : value;
 
+/** Headers as a record bears them: zigzag varints of the count and the lengths, -1 for no value. */
+export function headerBlock(headers: NonNullable<TestRecord['headers']>): Uint8Array {
+  const bytes: number[] = [];
+  const varint = (value: number): void => {
+    let raw = (value << 1) ^ (value >> 31);
+    for (; raw > 0x7f; raw >>>= 7) bytes.push((raw & 0x7f) | 0x80);
+    bytes.push(raw);
+  };
+  varint(headers.length);
+  for (const [key, value] of headers) {
+    const name = bytesOf(key);
+    varint(name.length);
+    bytes.push(...name);
+    varint(value === null ? -1 : value.length);
+    bytes.push(...(value ?? []));
+  }
+  return Uint8Array.from(bytes);
+}
+
 /** Records as a decoder would hand them on; rows whose value or key is no UTF-8 are listed as it lists them. */
 export function columnsOf(records: readonly TestRecord[]): RecordColumns {
   const columns = new RecordColumns();
-  for (const { offset, ms, key = null, value = 'v' } of records) {
+  for (const { offset, ms, key = null, value = 'v', headers = null } of records) {
     columns.offsets.appendNumber(offset);
     if (ms === null) columns.timestampsMs.appendNull();
     else columns.timestampsMs.appendNumber(ms);
@@ -26,7 +47,8 @@ export function columnsOf(records: readonly TestRecord[]): RecordColumns {
     else columns.keys.appendBytes(bytesOf(key));
     if (value === null) columns.values.appendNull();
     else columns.values.appendBytes(bytesOf(value));
-    columns.headers.appendNull();
+    if (headers === null || headers.length === 0) columns.headers.appendNull();
+    else columns.headers.appendBytes(headerBlock(headers));
   }
   const invalid = (field: 'key' | 'value'): number[] =>
     records.flatMap((r, row) =>
@@ -46,10 +68,17 @@ export function bronzeTarget(
     partitionBy?: string[];
     valueType?: 'string' | 'binary';
     keyType?: 'string' | 'binary';
+    includeHeaders?: boolean;
   } = {},
 ): TargetTable {
-  const { partitionBy = ['dt', 'hour'], valueType = 'string', keyType = 'binary', ...rest } = options;
-  const schema = bronzeSchema({ valueType, keyType, includeHeaders: false });
+  const {
+    partitionBy = ['dt', 'hour'],
+    valueType = 'string',
+    keyType = 'binary',
+    includeHeaders = false,
+    ...rest
+  } = options;
+  const schema = bronzeSchema({ valueType, keyType, includeHeaders });
   return {
     table: 'bronze.t',
     uuid: 'uuid-data',
@@ -58,7 +87,8 @@ export function bronzeTarget(
     schema,
     spec: buildPartitionSpec(partitionBy, schema),
     sortOrderId: 0,
-    sources: bindColumns('bronze.t', schema),
+    sources: bindColumns(schema, includeHeaders).sources,
+    defaults: schema.fields.map(() => null),
     timeZone: 'UTC',
     tombstones: 'keep',
     codec: 'zstd',
@@ -86,9 +116,11 @@ export function topicTargets(
       schema,
       spec: buildPartitionSpec(['days(quarantined_at)'], schema),
       sources: [],
+      defaults: schema.fields.map(() => null),
     },
     checkUtf8Values: true,
     checkUtf8Keys: false,
+    checkUtf8HeaderKeys: false,
     ...checks,
   };
 }

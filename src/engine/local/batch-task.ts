@@ -1,6 +1,6 @@
 /** What the coordinator hands to a worker and gets back. Everything here crosses a thread by structured clone. */
 import type { RangeFunnel } from '../../checkpoint/records.ts';
-import type { DataFile } from '../../core/data-file.ts';
+import type { DataFile, PartitionValue } from '../../core/data-file.ts';
 import type { OffsetRange } from '../../core/offset-range.ts';
 import type { ParquetCodec } from '../../core/parquet-codec.ts';
 import type { Schema } from '../../core/schema.ts';
@@ -20,6 +20,8 @@ export interface TargetTable {
   sortOrderId: number;
   /** What each top-level column of `schema` is filled with, in its order; unused by quarantine tables. */
   sources: BronzeSource[];
+  /** What goes into a column whose source is `null` (and in quarantine tables into one that they do not need): its write default, else null. */
+  defaults: PartitionValue[];
   timeZone: string;
   tombstones: 'keep' | 'drop';
   codec: ParquetCodec;
@@ -33,9 +35,10 @@ export interface TopicTargets {
   topicId: string | null;
   data: TargetTable;
   quarantine: TargetTable;
-  /** Values (keys) that are not UTF-8 go to quarantine. */
+  /** Values, keys, records with a header key that are not UTF-8 go to quarantine. */
   checkUtf8Values: boolean;
   checkUtf8Keys: boolean;
+  checkUtf8HeaderKeys: boolean;
 }
 
 export interface ReaderSettings {

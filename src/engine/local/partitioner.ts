@@ -13,6 +13,10 @@ type Pace = 'block' | 'hour' | 'row';
 
 interface FieldPlan {
   source: BronzeSource;
+  /** Keys and values of text columns are transformed as text, others as bytes. */
+  isText: boolean;
+  /** The value where the source is `null`. */
+  byDefault: PartitionValue;
   pace: Pace;
   apply(value: PartitionValue): PartitionValue;
 }
@@ -50,8 +54,15 @@ export class Partitioner {
     const bound = bindPartitionSpec(target.spec, [target.schema]);
     const functions = partitionFunctions(bound);
     this.fields = bound.map(({ field, transform }, i) => {
-      const source = target.sources[target.schema.fields.findIndex((f) => f.id === field.sourceId)] ?? 'null';
-      return { source, pace: paceOf(source, transform.kind), apply: functions[i] };
+      const column = target.schema.fields.findIndex((f) => f.id === field.sourceId);
+      const source = target.sources[column] ?? 'null';
+      return {
+        source,
+        isText: target.schema.fields[column]?.type === 'string',
+        byDefault: target.defaults[column] ?? null,
+        pace: paceOf(source, transform.kind),
+        apply: functions[i],
+      };
     });
     this.byRow = this.fields.some((f) => f.pace === 'row');
     this.usesHour =
@@ -123,11 +134,11 @@ export class Partitioner {
   }
 
   private tuple(block: RowBlock, row: number, batchTimestampMs: number): PartitionValue[] {
-    return this.fields.map((f) => f.apply(this.valueOf(f.source, block, row, batchTimestampMs)));
+    return this.fields.map((f) => f.apply(this.valueOf(f, block, row, batchTimestampMs)));
   }
 
   private valueOf(
-    source: BronzeSource,
+    { source, isText, byDefault }: FieldPlan,
     block: RowBlock,
     row: number,
     batchTimestampMs: number,
@@ -149,11 +160,13 @@ export class Partitioner {
       case 'offset':
         return columns.offsets.getBigInt(row);
       case 'key':
-        return columns.keys.get(row);
+        return kept(columns.keys.get(row), isText);
       case 'value':
-        return columns.values.get(row);
+        return kept(columns.values.get(row), isText);
+      case 'topicId':
+        return block.topicId;
       default:
-        return null;
+        return byDefault;
     }
   }
 }
@@ -165,8 +178,14 @@ function paceOf(source: BronzeSource, transform: string): Pace {
   return 'block';
 }
 
+/** The column's bytes are reused for the next block, the partition of a file lives on: a copy. */
+function kept(bytes: Uint8Array | null, isText: boolean): PartitionValue {
+  if (bytes === null) return null;
+  return isText ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8') : bytes.slice();
+}
+
 /** A text that is equal for equal tuples only. */
-function keyOf(partition: readonly PartitionValue[]): string {
+export function keyOf(partition: readonly PartitionValue[]): string {
   let key = '';
   for (const value of partition) {
     if (value === null) key += 'n;';

@@ -2,28 +2,156 @@ import { BytesColumn } from '../../columns/bytes-column.ts';
 import { Int32Column } from '../../columns/int32-column.ts';
 import { Int64Column } from '../../columns/int64-column.ts';
 import type { ColumnVector } from '../../columns/vector.ts';
-import type { DataFile } from '../../core/data-file.ts';
+import type { DataFile, PartitionValue } from '../../core/data-file.ts';
+import { bindPartitionSpec, partitionFunctions } from '../../iceberg/partition.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import type { TargetTable } from './batch-task.ts';
 import { DataFileSeries, type FileNaming } from './data-file-series.ts';
+import { keyOf } from './partitioner.ts';
 import type { ExcludedRow, RowBlock } from './row-block.ts';
 
 const encoder = new TextEncoder();
 
 /** The staged rows are handed to the file after this many bytes of keys, values and headers. */
 const STAGE_BYTES = 1024 * 1024;
+/** Partitions that are open at once; `settle` ends them all where there are more. */
+const MAX_OPEN_FILES = 64;
+
+/** What is the same for all records of the batch, by column. */
+type BatchValues = Readonly<Record<'pipeline' | 'batch_id' | 'quarantined_at', string | bigint>>;
+
+/** Computes a field of the table's partition spec for a record. */
+interface FieldPlan {
+  column: string;
+  byDefault: PartitionValue;
+  apply(value: PartitionValue): PartitionValue;
+}
 
 /**
- * Writes records that cannot become rows, with their exact bytes, into the quarantine table (spec 40). A slow path:
- * it copies record by record.
+ * Writes records that cannot become rows, with their exact bytes, into the quarantine table (spec 40), by whatever
+ * spec that table has. A slow path: it copies record by record.
  */
 export class QuarantineWriter {
   readonly target: TargetTable;
   rows = 0;
-  private readonly series: DataFileSeries;
-  private readonly batchId: bigint;
-  private readonly pipelineName: string;
-  private readonly quarantinedAtMicros: bigint;
+  private readonly io: FileIO;
+  private readonly naming: FileNaming;
+  private readonly batch: BatchValues;
+  private readonly rowGroupBytes: number;
+  private readonly fields: FieldPlan[];
+  private readonly open = new Map<string, Stage>();
+  private readonly closed: DataFile[] = [];
+
+  constructor(
+    target: TargetTable,
+    io: FileIO,
+    naming: FileNaming,
+    batch: { batchId: number; batchTimestampMs: number; pipelineName: string },
+    rowGroupBytes: number,
+  ) {
+    this.target = target;
+    this.io = io;
+    this.naming = naming;
+    this.batch = {
+      pipeline: batch.pipelineName,
+      batch_id: BigInt(batch.batchId),
+      quarantined_at: BigInt(batch.batchTimestampMs) * 1000n,
+    };
+    this.rowGroupBytes = rowGroupBytes;
+    const bound = bindPartitionSpec(target.spec, [target.schema]);
+    const functions = partitionFunctions(bound);
+    this.fields = bound.map(({ field }, i) => {
+      const at = target.schema.fields.findIndex((f) => f.id === field.sourceId);
+      return {
+        column: target.schema.fields[at]?.name ?? '',
+        byDefault: target.defaults[at] ?? null,
+        apply: functions[i],
+      };
+    });
+  }
+
+  get bufferedBytes(): number {
+    let bytes = 0;
+    for (const stage of this.open.values()) bytes += stage.bufferedBytes;
+    return bytes;
+  }
+
+  append(block: RowBlock, excluded: ExcludedRow): void {
+    const partition = this.fields.map((f) => f.apply(this.valueOf(f, block, excluded)));
+    const key = keyOf(partition);
+    let stage = this.open.get(key);
+    if (stage === undefined) {
+      const series = new DataFileSeries(this.target, this.io, this.naming, partition, this.rowGroupBytes);
+      stage = new Stage(this.target, series, this.batch);
+      this.open.set(key, stage);
+    }
+    stage.append(block, excluded);
+    this.rows++;
+  }
+
+  /** Writes out what is due; afterwards little is held over the row groups' size. */
+  async settle(): Promise<void> {
+    for (const stage of this.open.values()) await stage.series.settle();
+    if (this.open.size > MAX_OPEN_FILES) await this.closeAll();
+  }
+
+  async close(): Promise<DataFile[]> {
+    await this.closeAll();
+    return this.closed;
+  }
+
+  async abort(): Promise<void> {
+    for (const stage of this.open.values()) await stage.series.abort();
+    for (const file of this.closed) await this.io.delete(file.filePath).catch(() => undefined);
+  }
+
+  private async closeAll(): Promise<void> {
+    for (const [key, stage] of this.open) {
+      stage.flush();
+      this.closed.push(...(await stage.series.close()));
+      this.open.delete(key);
+    }
+  }
+
+  private valueOf({ column, byDefault }: FieldPlan, block: RowBlock, excluded: ExcludedRow): PartitionValue {
+    const { columns, timestampsMicros } = block;
+    const { row } = excluded;
+    switch (column) {
+      case 'topic':
+        return block.topic;
+      case 'kafka_partition':
+        return block.partition;
+      case 'kafka_offset':
+        return columns.offsets.getBigInt(row);
+      case 'kafka_timestamp':
+        return timestampsMicros.isNull(row) ? null : timestampsMicros.getBigInt(row);
+      case 'key':
+        return columns.keys.get(row)?.slice() ?? null;
+      case 'value':
+        return columns.values.get(row)?.slice() ?? null;
+      case 'reason':
+        return excluded.reason;
+      case 'field':
+        return excluded.field;
+      case 'message':
+        return excluded.message;
+      case 'schema_id':
+        return null;
+      case 'pipeline':
+      case 'batch_id':
+      case 'quarantined_at':
+        return this.batch[column];
+      default:
+        return byDefault;
+    }
+  }
+}
+
+/** The records of one partition: columns that fill up, and the files that they go to. */
+class Stage {
+  readonly series: DataFileSeries;
+  private readonly target: TargetTable;
+  private readonly batch: BatchValues;
   private readonly offsets = new Int64Column();
   private readonly timestamps = new Int64Column();
   private readonly partitions = new Int32Column();
@@ -35,68 +163,39 @@ export class QuarantineWriter {
   private readonly fields = new BytesColumn();
   private readonly messages = new BytesColumn();
 
-  constructor(
-    target: TargetTable,
-    io: FileIO,
-    naming: FileNaming,
-    batch: { batchId: number; batchTimestampMs: number; pipelineName: string },
-    rowGroupBytes: number,
-  ) {
+  constructor(target: TargetTable, series: DataFileSeries, batch: BatchValues) {
     this.target = target;
-    this.batchId = BigInt(batch.batchId);
-    this.pipelineName = batch.pipelineName;
-    this.quarantinedAtMicros = BigInt(batch.batchTimestampMs) * 1000n;
-    const day = Math.floor(batch.batchTimestampMs / 86_400_000);
-    this.series = new DataFileSeries(
-      target,
-      io,
-      naming,
-      target.spec.fields.map(() => day),
-      rowGroupBytes,
-    );
+    this.series = series;
+    this.batch = batch;
   }
 
   get bufferedBytes(): number {
-    return this.series.bufferedBytes + this.values.end + this.keys.end + this.headers.end;
+    return this.series.bufferedBytes + this.stagedBytes;
   }
 
-  append(block: RowBlock, excluded: ExcludedRow): void {
+  private get stagedBytes(): number {
+    return this.values.end + this.keys.end + this.headers.end;
+  }
+
+  append(block: RowBlock, { row, reason, field, message }: ExcludedRow): void {
     const { columns } = block;
-    const { row } = excluded;
     this.topics.appendBytes(encoder.encode(block.topic));
     this.partitions.append(block.partition);
     this.offsets.appendWords(columns.offsets.words[row * 2], columns.offsets.words[row * 2 + 1]);
+    const { words } = block.timestampsMicros;
     if (block.timestampsMicros.isNull(row)) this.timestamps.appendNull();
-    else
-      this.timestamps.appendWords(
-        block.timestampsMicros.words[row * 2],
-        block.timestampsMicros.words[row * 2 + 1],
-      );
+    else this.timestamps.appendWords(words[row * 2], words[row * 2 + 1]);
     appendMaybe(this.keys, columns.keys.get(row));
     appendMaybe(this.values, columns.values.get(row));
     appendMaybe(this.headers, columns.headers.get(row));
-    this.reasons.appendBytes(encoder.encode(excluded.reason!));
-    this.fields.appendBytes(encoder.encode(excluded.field));
-    this.messages.appendBytes(encoder.encode(excluded.message));
-    this.rows++;
-    if (this.values.end + this.keys.end + this.headers.end >= STAGE_BYTES) this.stage();
+    this.reasons.appendBytes(encoder.encode(reason!));
+    this.fields.appendBytes(encoder.encode(field));
+    this.messages.appendBytes(encoder.encode(message));
+    if (this.stagedBytes >= STAGE_BYTES) this.flush();
   }
 
-  /** Writes out what is due; afterwards nothing is held over the row group's size. */
-  async settle(): Promise<void> {
-    await this.series.settle();
-  }
-
-  async close(): Promise<DataFile[]> {
-    this.stage();
-    return this.series.close();
-  }
-
-  async abort(): Promise<void> {
-    await this.series.abort();
-  }
-
-  private stage(): void {
+  /** Hands what is staged to the file. */
+  flush(): void {
     const rows = this.offsets.length;
     if (rows === 0) return;
     const byName: Record<string, ColumnVector> = {
@@ -110,28 +209,19 @@ export class QuarantineWriter {
       reason: this.reasons,
       field: this.fields,
       message: this.messages,
-      pipeline: { kind: 'constant', value: this.pipelineName },
-      batch_id: { kind: 'constant', value: this.batchId },
-      quarantined_at: { kind: 'constant', value: this.quarantinedAtMicros },
+      schema_id: { kind: 'constant', value: null },
+      pipeline: { kind: 'constant', value: this.batch.pipeline },
+      batch_id: { kind: 'constant', value: this.batch.batch_id },
+      quarantined_at: { kind: 'constant', value: this.batch.quarantined_at },
     };
-    const vectors = this.target.schema.fields.map(
-      (f): ColumnVector => byName[f.name] ?? { kind: 'constant', value: null },
-    );
+    const vectors = this.target.schema.fields.map((f, i): ColumnVector => {
+      if (Object.hasOwn(byName, f.name)) return byName[f.name];
+      return { kind: 'constant', value: this.target.defaults[i] };
+    });
     this.series.append(vectors, 0, rows);
-    for (const column of [
-      this.topics,
-      this.offsets,
-      this.timestamps,
-      this.keys,
-      this.values,
-      this.headers,
-      this.reasons,
-      this.fields,
-      this.messages,
-    ]) {
-      column.clear();
-    }
-    this.partitions.clear();
+    const staged = [this.topics, this.keys, this.values, this.headers];
+    for (const column of [...staged, this.reasons, this.fields, this.messages]) column.clear();
+    for (const column of [this.offsets, this.timestamps, this.partitions]) column.clear();
   }
 }
 

@@ -1,5 +1,6 @@
 import { Int64Column } from '../../columns/int64-column.ts';
 import type { RecordColumns } from '../../columns/record-columns.ts';
+import { firstInvalidHeaderKey } from '../../decode/header-keys.ts';
 import type { ReasonCode } from '../../decode/reasons.ts';
 import { firstInvalidUtf8 } from '../../decode/utf8.ts';
 import type { TopicTargets } from './batch-task.ts';
@@ -41,6 +42,7 @@ export class RowBlock {
     this.convertTimestamps();
     if (targets.checkUtf8Values) this.excludeInvalidUtf8(columns.invalidUtf8Values, 'value');
     if (targets.checkUtf8Keys) this.excludeInvalidUtf8(columns.invalidUtf8Keys, 'key');
+    if (targets.checkUtf8HeaderKeys) this.excludeInvalidHeaders();
     if (targets.data.tombstones === 'drop' && columns.values.nullCount > 0) this.excludeTombstones();
     if (this.excluded.length > 1) this.excluded = firstPerRow(this.excluded);
   }
@@ -81,6 +83,20 @@ export class RowBlock {
       const bytes = column.get(row)!;
       const message = `the ${field} (${bytes.length} bytes) is not valid UTF-8: first bad byte at ${firstInvalidUtf8(bytes)}`;
       this.excluded.push({ row, reason: 'INVALID_UTF8', field, message });
+    }
+  }
+
+  /** A table's header keys are text: a record with a key that is not goes to quarantine. */
+  private excludeInvalidHeaders(): void {
+    const { headers } = this.columns;
+    if (headers.nullCount === headers.length) return;
+    for (let row = 0; row < headers.length; row++) {
+      if (headers.isNull(row)) continue;
+      // Past the length prefix.
+      const header = firstInvalidHeaderKey(headers.data, headers.starts[row] + 4);
+      if (header < 0) continue;
+      const message = `the key of header ${header} is not valid UTF-8`;
+      this.excluded.push({ row, reason: 'INVALID_UTF8', field: 'headers', message });
     }
   }
 

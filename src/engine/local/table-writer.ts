@@ -2,7 +2,6 @@ import { RecordColumns } from '../../columns/record-columns.ts';
 import type { ColumnVector } from '../../columns/vector.ts';
 import type { DataFile } from '../../core/data-file.ts';
 import type { FileIO } from '../../storage/file-io.ts';
-import type { BronzeSource } from '../bronze-layout.ts';
 import type { TargetTable } from './batch-task.ts';
 import { DataFileSeries, type FileNaming } from './data-file-series.ts';
 import { Partitioner, type PartitionRun } from './partitioner.ts';
@@ -104,8 +103,7 @@ export class TableWriter {
 
   private write(series: DataFileSeries, block: RowBlock, run: PartitionRun, from: number): void {
     series.lastUse = ++this.uses;
-    for (let i = 0; i < this.vectors.length; i++)
-      this.vectors[i] = this.vectorOf(this.target.sources[i], block, run);
+    for (let i = 0; i < this.vectors.length; i++) this.vectors[i] = this.vectorOf(i, block, run);
     series.append(this.vectors, from, run.until);
   }
 
@@ -143,8 +141,8 @@ export class TableWriter {
     }
   }
 
-  private vectorOf(source: BronzeSource, block: RowBlock, run: PartitionRun): ColumnVector {
-    switch (source) {
+  private vectorOf(column: number, block: RowBlock, run: PartitionRun): ColumnVector {
+    switch (this.target.sources[column]) {
       case 'value':
         return block.columns.values;
       case 'key':
@@ -168,7 +166,7 @@ export class TableWriter {
       case 'hour':
         return { kind: 'constant', value: run.hour };
       default:
-        return { kind: 'constant', value: null };
+        return { kind: 'constant', value: this.target.defaults[column] };
     }
   }
 }

@@ -145,4 +145,32 @@ describe('Partitioner', () => {
       ),
     ).toEqual([{ rows: [0, 2], partition: [], dt: '1970-01-01', hour: 0 }]);
   });
+
+  it('hashes and cuts a text column as text, a binary one as bytes', () => {
+    // Appendix B of the Iceberg spec: "iceberg" hashes to 1210000089; 1210000089 % 16 = 9.
+    const records = [{ offset: 0, ms: 0, key: 'iceberg', value: 'a\u{1f600}bc' }];
+    for (const keyType of ['string', 'binary'] as const) {
+      expect(runsOf(records, { keyType, partitionBy: ['bucket(16, key)'] })[0].partition).toEqual([9]);
+    }
+    const text = { keyType: 'string', valueType: 'string' } as const;
+    expect(
+      runsOf(records, { ...text, partitionBy: ['key', 'truncate(2, value)', 'truncate(3, key)'] })[0]
+        .partition,
+    ).toEqual(['iceberg', 'a\u{1f600}', 'ice']);
+    const bytes = { keyType: 'binary', valueType: 'binary' } as const;
+    expect(runsOf(records, { ...bytes, partitionBy: ['key', 'truncate(2, value)'] })[0].partition).toEqual([
+      new TextEncoder().encode('iceberg'),
+      Uint8Array.of(0x61, 0xf0),
+    ]);
+  });
+
+  it('keeps partition values that are bytes when the block is filled again', () => {
+    const target = bronzeTarget({ partitionBy: ['key'] });
+    const columns = columnsOf([{ offset: 0, ms: 0, key: 'first' }]);
+    const block = new RowBlock();
+    block.load(topicTargets(target), 0, columns);
+    const { partition } = new Partitioner(target).nextRun(block, 0, 1, NOW);
+    columns.keys.data.fill(0);
+    expect(partition).toEqual([new TextEncoder().encode('first')]);
+  });
 });

@@ -84,4 +84,40 @@ describe('RowBlock', () => {
     );
     expect(block.excluded).toEqual([]);
   });
+
+  it('quarantines a record with a header key that is no UTF-8 where the table has headers', () => {
+    const bad = Uint8Array.of(0x61, 0xff);
+    const records: TestRecord[] = [
+      { offset: 0, ms: 0, headers: [['é\u{1f600}', bad]] },
+      {
+        offset: 1,
+        ms: 0,
+        headers: [
+          ['a', null],
+          ['', bad],
+          [bad, new Uint8Array(0)],
+        ],
+      },
+      { offset: 2, ms: 0, headers: null },
+      { offset: 3, ms: 0, value: null, headers: [[bad, null]] },
+      {
+        offset: 4,
+        ms: 0,
+        headers: [
+          ['x'.repeat(200), new Uint8Array(300)],
+          [bad, null],
+          ['b', null],
+        ],
+      },
+    ];
+    expect(blockOf(records).excluded).toEqual([]);
+    const targets = topicTargets(bronzeTarget({ includeHeaders: true, tombstones: 'drop' }), {
+      checkUtf8HeaderKeys: true,
+    });
+    expect(blockOf(records, targets).excluded).toEqual([
+      { row: 1, reason: 'INVALID_UTF8', field: 'headers', message: 'the key of header 2 is not valid UTF-8' },
+      { row: 3, reason: 'INVALID_UTF8', field: 'headers', message: 'the key of header 0 is not valid UTF-8' },
+      { row: 4, reason: 'INVALID_UTF8', field: 'headers', message: 'the key of header 1 is not valid UTF-8' },
+    ]);
+  });
 });
