@@ -173,7 +173,7 @@ const source: Option[] = [
   {
     section: 'source',
     key: 'includeHeaders',
-    doc: 'The headers of the records as a column; only false in this version.',
+    doc: 'New tables get a column `headers`, list<struct<key: string, value: binary>>; a table that is there must have it. A record with a header key that is not UTF-8 goes to the quarantine (`INVALID_UTF8`, field `headers`), which shows U+FFFD in that key for what is not. A table with a column `headers` gets the headers also without this option.',
     type: { kind: 'boolean' },
     default: false,
     since: SINCE,
@@ -421,7 +421,6 @@ export const UNSUPPORTED: readonly UnsupportedOption[] = [
     ['value', 'key', 'schema', 'merge', 'transform', 'evolve', 'route', 'compat', 'forEachBatch'],
     'it belongs to typed layouts; use layout: bronze',
   ),
-  { section: 'source', key: 'includeHeaders', values: [true, 'true'], instead: 'leave it out' },
   {
     section: 'source',
     key: 'commitOffsetsToKafka',

@@ -312,7 +312,6 @@ describe('what this version does not do', () => {
     ['maxBytesPerTrigger: 1GB', 'maxBytesPerTrigger'],
     ['maxRecordsPerPartition: 5', 'maxRecordsPerPartition'],
     ['maxOffsetsPerTrigger: auto', 'maxOffsetsPerTrigger'],
-    ['includeHeaders: true', 'includeHeaders'],
     ['commitOffsetsToKafka: true', 'commitOffsetsToKafka'],
     ['kafka.auto.offset.reset: latest', 'kafka.auto.offset.reset'],
   ])('source: %s is refused plainly', async (line, key) => {
@@ -323,9 +322,17 @@ describe('what this version does not do', () => {
     expect(found.map((f) => `${f.code} ${f.path}`)).toEqual([`UNSUPPORTED source.${key}`]);
   });
 
+  it.each([true, false])('includeHeaders: %s is taken, as a text too', async (value) => {
+    for (const text of [`${value}`, `"${value}"`]) {
+      const { config } = await load(`${SMALL}  includeHeaders: ${text}\n`);
+      expect(config.source.includeHeaders).toBe(value);
+    }
+  });
+
   it('takes the values that ask for nothing', async () => {
-    const { config } = await load(`${SMALL}  includeHeaders: false\n  commitOffsetsToKafka: "false"\n`);
-    expect(config.source.includeHeaders).toBe(false);
+    const { config, warnings } = await load(`${SMALL}  commitOffsetsToKafka: "false"\n`);
+    expect(config.name).toBe('p');
+    expect(warnings.filter((w) => w.path.includes('commitOffsets'))).toEqual([]);
   });
 
   it('refuses storage and catalogs of later versions', async () => {
