@@ -52,7 +52,8 @@ export class ProgressLine {
       this.#options.write(`${text}\n`);
       return;
     }
-    const width = this.#options.columns?.() ?? 80;
+    // A terminal that does not know its width says 0.
+    const width = this.#options.columns?.() || 80;
     this.#options.write(`\r\x1b[2K${text.slice(0, Math.max(1, width - 1))}`);
     this.#drawn = true;
   }

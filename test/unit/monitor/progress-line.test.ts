@@ -31,6 +31,18 @@ describe('ProgressLine', () => {
     expect(written).toHaveLength(5);
   });
 
+  it('is whole on a terminal that does not know its width', () => {
+    const written: string[] = [];
+    const line = new ProgressLine({
+      write: (t) => written.push(t),
+      terminal: true,
+      columns: () => 0,
+      now: () => 0,
+    });
+    line.update(activity(500));
+    expect(written).toEqual(['\r\x1b[2Kbatch 1: 500 of 1,000 (50%), 500 KB']);
+  });
+
   it('is a plain line now and then elsewhere', () => {
     const written: string[] = [];
     let now = 0;
