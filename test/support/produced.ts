@@ -8,7 +8,12 @@ export interface RecordToSend {
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly timestampMs: bigint;
-  readonly headers?: readonly (readonly [string, Buffer])[];
+  /** A key that is no text is given as its bytes. */
+  readonly headers?: readonly (readonly [string | Buffer, Buffer])[];
+}
+
+export interface SendOptions {
+  compression?: 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd';
 }
 
 /** What a consumer should see at an offset. */
@@ -30,10 +35,19 @@ export class Produced {
   }
 
   /** Sends one record batch to a partition and keeps what the broker answered. Records of an aborted transaction are not kept. */
-  async send(topic: string, partition: number, records: readonly RecordToSend[]): Promise<void> {
+  async send(
+    topic: string,
+    partition: number,
+    records: readonly RecordToSend[],
+    options: SendOptions = {},
+  ): Promise<void> {
     this.#plain ??= this.#connect({});
     const client = await this.#plain;
-    const { offsets } = await client.send({ messages: messages(topic, partition, records), acks: -1 });
+    const { offsets } = await client.send({
+      messages: messages(topic, partition, records),
+      acks: -1,
+      ...options,
+    });
     this.#keep(topic, partition, records, baseOffset(offsets, topic, partition));
   }
 
@@ -109,7 +123,9 @@ export class Produced {
       clientId: 'sluice-test-truth',
       bootstrapBrokers: this.bootstrap.split(','),
       autocreateTopics: false,
-      retries: 0,
+      // A topic that was made a moment ago is not known to its broker yet. A record that a retry doubled would fail the check.
+      retries: 20,
+      retryDelay: 50,
       ...options,
     });
     this.#clients.push(client);

@@ -28,6 +28,8 @@ export interface TestPipelineOptions {
   /** More lines of the pipeline file, by section. */
   source?: Record<string, string | number | boolean>;
   table?: Record<string, string | number | boolean>;
+  /** Rules of their own before the one for all topics: each with its `match`. */
+  rules?: readonly Record<string, string | number | boolean>[];
   more?: string;
 }
 
@@ -95,6 +97,9 @@ export class TestPipeline {
         ...lines(source),
       ].map((line) => `  ${line}`),
       'tables:',
+      ...(this.options.rules ?? []).flatMap((rule) =>
+        lines(rule).map((line, i) => `${i === 0 ? '  - ' : '    '}${line}`),
+      ),
       '  - match: "*"',
       ...lines(table).map((line) => `    ${line}`),
       'quarantine: { maxRatio: 1 }',
