@@ -18,7 +18,7 @@ import type { PlannedBatch } from './batch-runner.ts';
 import { commitContext } from './commit-context.ts';
 import type { Failpoints } from './failpoint.ts';
 import type { EngineHost } from './host.ts';
-import { checkIdentity, deletedError, findLostRanges, type KnownSource } from './loss-check.ts';
+import { checkCluster, checkIdentity, deletedError, findLostRanges, type KnownSource } from './loss-check.ts';
 import { addNewPartitions, planRanges, positionsAfter, startingPositions } from './plan-batch.ts';
 import { parseRoutingText, routeTopics, routingText } from './routing.ts';
 import { sha256Hex } from './sha256.ts';
@@ -53,14 +53,13 @@ export class BatchPlanner {
 
   /** The batch that an earlier process planned and did not commit, or null. */
   async recover(): Promise<PlannedBatch | null> {
-    const { checkpoint, host, config } = this.context;
+    const { checkpoint, host } = this.context;
     const point = checkpoint.restart();
-    if (point.kind === 'fresh') return null;
-    if (config.source.startingOffsets.kind !== 'latest') {
-      host.log.info(
-        'startingOffsets applies to a new checkpoint only: this run goes on where the checkpoint stands',
-      );
+    if (point.kind === 'fresh') {
+      await this.resumeStart();
+      return null;
     }
+    this.warnOfStart();
     const lastPlanned = point.kind === 'next' ? point.batchId - 1 : point.batchId;
     const identity = await this.knownIdentity(lastPlanned);
     this.known = { ...identity, positions: await checkpoint.offsets(lastPlanned) };
@@ -83,6 +82,27 @@ export class BatchPlanner {
     };
   }
 
+  /**
+   * A query that began and planned no batch yet: it begins where it first said it would, not where `startingOffsets`
+   * leads today (as Spark, which reads `sources/0/0`). Else what came while it was down would be passed over.
+   */
+  private async resumeStart(): Promise<void> {
+    const { checkpoint } = this.context;
+    const positions = await checkpoint.initialOffsets();
+    if (positions === null) return;
+    this.warnOfStart();
+    const plan = await checkpoint.plan(0);
+    this.known = { clusterId: plan?.clusterId ?? null, topics: plan?.topics ?? [], positions };
+  }
+
+  private warnOfStart(): void {
+    const { host, config } = this.context;
+    if (config.source.startingOffsets.kind === 'latest') return;
+    host.log.info(
+      'startingOffsets applies to a new checkpoint only: this run goes on where the checkpoint stands',
+    );
+  }
+
   /** The ends of all partitions now: the frame of an availableNow run. */
   async freezeEnds(): Promise<OffsetMap> {
     return (await this.observe()).latest;
@@ -99,12 +119,11 @@ export class BatchPlanner {
     if (totalOffsets === 0n && this.pendingLost.length === 0) return null;
     const tables = await this.currentTables(state);
     const walFrom = host.now();
-    const plan = this.makePlan(state, ranges, tables);
+    const plan = this.makePlan(state, ranges, plannedTables(tables));
     failpoints.hit('before-plan');
     await checkpoint.writePlan(plan);
     failpoints.hit('after-plan');
     const ends = positionsAfter(known.positions, ranges);
-    if (plan.batchId === 0) await checkpoint.writeInitialOffsets(known.positions);
     await checkpoint.writeOffsets(plan.batchId, ends, plan.batchTimestampMs);
     failpoints.hit('after-offsets');
     this.nextBatchId = plan.batchId + 1;
@@ -144,6 +163,8 @@ export class BatchPlanner {
 
   private async observe(): Promise<SourceState> {
     const { cluster, config, sleep } = this.context;
+    // Topics that another cluster does not have are not missing: they were never there.
+    checkCluster(this.known?.clusterId ?? null, cluster.clusterId);
     return observeSourceSettled(cluster, config.source, this.known?.positions ?? new Map(), sleep);
   }
 
@@ -151,8 +172,7 @@ export class BatchPlanner {
   private async adopt(state: SourceState): Promise<KnownSource> {
     const { host, config } = this.context;
     if (this.known === undefined) {
-      const positions = startingPositions(config.source, state);
-      this.known = { clusterId: state.clusterId, topics: incarnations(state), positions };
+      this.known = await this.begin(state);
       return this.known;
     }
     const { known } = this;
@@ -179,6 +199,19 @@ export class BatchPlanner {
       topics: mergeIncarnations(known.topics, incarnations(state)),
     };
     return this.known;
+  }
+
+  /**
+   * The start of a query, kept before anything else: the log that it came from in a plan without ranges, which the first
+   * batch replaces, and `sources/0/0`.
+   */
+  private async begin(state: SourceState): Promise<KnownSource> {
+    const { checkpoint, config, failpoints } = this.context;
+    const positions = startingPositions(config.source, state);
+    await checkpoint.writePlan(this.makePlan(state, [], []));
+    await checkpoint.writeInitialOffsets(positions);
+    failpoints.hit('after-initial-offsets');
+    return { clusterId: state.clusterId, topics: incarnations(state), positions };
   }
 
   /** Truncation inside one incarnation: the log ends, in the epoch of the last batch read, below our position (KIP-320). */
@@ -250,14 +283,7 @@ export class BatchPlanner {
     return tables;
   }
 
-  private makePlan(state: SourceState, ranges: OffsetRange[], tables: TargetTables): BatchPlan {
-    const planned: PlannedTable[] = [];
-    for (const { data, quarantine } of tables.byTopic.values()) {
-      for (const t of [quarantine, data]) {
-        if (!planned.some((p) => p.table === t.table))
-          planned.push({ table: t.table, uuid: t.uuid, ref: 'main', role: t.role });
-      }
-    }
+  private makePlan(state: SourceState, ranges: OffsetRange[], tables: PlannedTable[]): BatchPlan {
     return {
       batchId: this.nextBatchId,
       batchTimestampMs: this.context.host.now(),
@@ -271,7 +297,7 @@ export class BatchPlanner {
           epoch: this.epochs.get(topicPartitionKey(topic, partition)) ?? -1,
         }))
         .filter((e) => e.epoch >= 0),
-      tables: planned,
+      tables,
       config: this.routing(),
       lost: this.pendingLost,
     };
@@ -311,6 +337,17 @@ function plannedElsewhere(batchId: number): SluiceError {
     `batch ${batchId} was planned by another engine and is not committed; let that engine finish it, then run again`,
     { context: { batchId } },
   );
+}
+
+function plannedTables(tables: TargetTables): PlannedTable[] {
+  const planned: PlannedTable[] = [];
+  for (const { data, quarantine } of tables.byTopic.values()) {
+    for (const t of [quarantine, data]) {
+      if (!planned.some((p) => p.table === t.table))
+        planned.push({ table: t.table, uuid: t.uuid, ref: 'main', role: t.role });
+    }
+  }
+  return planned;
 }
 
 function incarnations(state: SourceState): TopicIncarnation[] {

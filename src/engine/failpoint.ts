@@ -6,6 +6,7 @@
 import { SluiceError } from '../errors.ts';
 
 export const FAILPOINTS = [
+  'after-initial-offsets',
   'before-plan',
   'after-plan',
   'after-offsets',
