@@ -1,13 +1,8 @@
 /** Metadata files of a table whose catalog keeps a pointer to the newest (Iceberg spec, "Metastore Tables"). */
 import { gunzipSync } from 'node:zlib';
 import { messageOf, SluiceError } from '../errors.ts';
-import {
-  type MetadataLogEntry,
-  parseTableMetadata,
-  propertyAsInteger,
-  serializeTableMetadata,
-  type TableMetadata,
-} from '../iceberg/metadata.ts';
+import { type MetadataLogEntry, propertyAsInteger, type TableMetadata } from '../iceberg/metadata.ts';
+import { parseTableMetadata, serializeTableMetadata } from '../iceberg/metadata-json.ts';
 import { fileName, metadataDirectory } from '../iceberg/table-files.ts';
 import { type FileIO, joinPath } from '../storage/file-io.ts';
 

@@ -1,6 +1,7 @@
 /** Manifest lists: the manifests of a snapshot (Iceberg spec, "Manifest Lists"). */
 import { SluiceError } from '../errors.ts';
-import { AvroFileWriter, type AvroRecord, type AvroWriter, readAvroFile } from './avro.ts';
+import { type AvroRecord, readAvroFile } from './avro-reader.ts';
+import { AvroFileWriter, type AvroWriter } from './avro-writer.ts';
 import { manifestListSchema } from './manifest-schema.ts';
 
 export interface FieldSummary {

@@ -2,7 +2,7 @@
 import type { PrimitiveType } from '../core/schema.ts';
 import { parseDecimal, parseFixed } from '../core/schema.ts';
 import { SluiceError } from '../errors.ts';
-import type { AvroField, AvroSchema } from './avro.ts';
+import type { AvroField, AvroSchema } from './avro-schema.ts';
 import type { BoundPartitionField } from './partition.ts';
 
 const required = (id: number, name: string, type: AvroSchema, doc?: string): AvroField => ({

@@ -4,16 +4,12 @@ import { stringifyJson64 } from '../core/json64.ts';
 import type { PrimitiveType } from '../core/schema.ts';
 import { parseDecimal } from '../core/schema.ts';
 import { SluiceError } from '../errors.ts';
-import { AvroFileWriter, type AvroRecord, type AvroWriter, readAvroFile } from './avro.ts';
+import { type AvroRecord, readAvroFile } from './avro-reader.ts';
+import { AvroFileWriter, type AvroWriter } from './avro-writer.ts';
 import type { FieldSummary, ManifestFile } from './manifest-list.ts';
 import { decimalFixedLength, manifestEntrySchema } from './manifest-schema.ts';
-import {
-  currentSchema,
-  type PartitionSpec,
-  partitionFieldToJson,
-  specById,
-  type TableMetadata,
-} from './metadata.ts';
+import { currentSchema, type PartitionSpec, specById, type TableMetadata } from './metadata.ts';
+import { partitionFieldToJson } from './metadata-json.ts';
 import { type BoundPartitionField, bindPartitionSpec } from './partition.ts';
 import { PartitionSummary } from './partition-summary.ts';
 import { schemaToJson } from './schema-json.ts';

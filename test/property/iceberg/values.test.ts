@@ -2,14 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson64, stringifyJson64 } from '../../../src/core/json64.ts';
 import type { PrimitiveType } from '../../../src/core/schema.ts';
-import { AvroReader, AvroWriter } from '../../../src/iceberg/avro.ts';
+import { AvroReader } from '../../../src/iceberg/avro-reader.ts';
+import { AvroWriter } from '../../../src/iceberg/avro-writer.ts';
 import { civilFromDays, daysFromCivil } from '../../../src/iceberg/iso-time.ts';
-import {
-  newTableMetadata,
-  parseTableMetadata,
-  type Snapshot,
-  serializeTableMetadata,
-} from '../../../src/iceberg/metadata.ts';
+import { newTableMetadata, type Snapshot } from '../../../src/iceberg/metadata.ts';
+import { parseTableMetadata, serializeTableMetadata } from '../../../src/iceberg/metadata-json.ts';
 import { murmur3, murmur3Long } from '../../../src/iceberg/murmur3.ts';
 import { comparePartitionValues } from '../../../src/iceberg/partition-summary.ts';
 import {

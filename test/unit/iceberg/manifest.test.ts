@@ -1,7 +1,8 @@
 import avro from 'avsc';
 import { describe, expect, it } from 'vitest';
 import type { DataFile } from '../../../src/core/data-file.ts';
-import { AvroFileWriter, readAvroFile } from '../../../src/iceberg/avro.ts';
+import { readAvroFile } from '../../../src/iceberg/avro-reader.ts';
+import { AvroFileWriter } from '../../../src/iceberg/avro-writer.ts';
 import {
   ADDED,
   DELETED,

@@ -3,18 +3,13 @@ import { parseJson64, stringifyJson64 } from '../../../src/core/json64.ts';
 import {
   ancestorsOf,
   newTableMetadata,
-  parseTableMetadata,
-  serializeTableMetadata,
   snapshotOfRef,
   type TableMetadata,
 } from '../../../src/iceberg/metadata.ts';
+import { parseTableMetadata, serializeTableMetadata } from '../../../src/iceberg/metadata-json.ts';
 import { newSnapshotId } from '../../../src/iceberg/snapshot-id.ts';
-import {
-  applyUpdates,
-  checkRequirements,
-  requirementToJson,
-  updateToJson,
-} from '../../../src/iceberg/updates.ts';
+import { requirementToJson, updateToJson } from '../../../src/iceberg/update-json.ts';
+import { applyUpdates, checkRequirements } from '../../../src/iceberg/updates.ts';
 import { ORDERS_SCHEMA, ordersRequest, uuids } from '../../support/iceberg-fixture.ts';
 
 const BIG = '6917529027641081857';

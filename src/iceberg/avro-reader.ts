@@ -1,32 +1,19 @@
 /**
- * Avro object container files, as far as manifests and manifest lists need them (Avro specification 1.11, "Object
+ * Reading Avro object container files, as far as manifests and manifest lists need them (Avro specification 1.11, "Object
  * Container Files" and "Binary Encoding"; Iceberg spec, appendix A).
  *
  * Records are decoded by the schema of the file into objects keyed by field id (or by name where a field has none), so
  * that files of any writer and version read alike. Every length is checked against the bytes that are there before
  * anything is allocated: avsc, which reads a count of 2^40 items as 2^40 items, is kept to the tests for that reason.
  */
-import { createHash } from 'node:crypto';
-import { crc32, deflateRawSync, inflateRawSync, zstdDecompressSync } from 'node:zlib';
+import { crc32, inflateRawSync, zstdDecompressSync } from 'node:zlib';
 import { uncompressSync } from 'snappy';
 import { messageOf, SluiceError } from '../errors.ts';
-
-export type AvroSchema = string | AvroObject | AvroSchema[];
-export interface AvroObject {
-  type: AvroSchema;
-  [attribute: string]: unknown;
-}
-export interface AvroField {
-  name: string;
-  type: AvroSchema;
-  'field-id'?: number;
-  [attribute: string]: unknown;
-}
+import { AVRO_MAGIC, type AvroField, type AvroObject, type AvroSchema } from './avro-schema.ts';
 
 /** A decoded record: by field id, or by name where the file's schema has no ids. */
 export type AvroRecord = Record<number | string, unknown>;
 
-const MAGIC = [0x4f, 0x62, 0x6a, 1];
 const MAX_DEPTH = 64;
 const MAX_BLOCK_BYTES = 512 * 1024 * 1024;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -300,7 +287,7 @@ export function readAvroFile(bytes: Uint8Array, source: string): AvroFile {
 
 function decodeFile(bytes: Uint8Array): AvroFile {
   const reader = new AvroReader(bytes);
-  if (bytes.length < 4 || MAGIC.some((b, i) => bytes[i] !== b))
+  if (bytes.length < 4 || AVRO_MAGIC.some((b, i) => bytes[i] !== b))
     throw new AvroError('it does not begin with "Obj" 1');
   reader.position = 4;
   const metadata = new Map<string, Uint8Array>();
@@ -359,143 +346,4 @@ function decompressSnappy(bytes: Uint8Array): Uint8Array {
   const expected = new DataView(bytes.buffer, bytes.byteOffset + bytes.length - 4, 4).getUint32(0);
   if (crc32(plain) !== expected) throw new AvroError('a snappy block has a wrong checksum');
   return plain;
-}
-
-/** Writes Avro's binary encoding into a growing buffer. */
-export class AvroWriter {
-  #bytes = new Uint8Array(4096);
-  #view = new DataView(this.#bytes.buffer);
-  length = 0;
-
-  #reserve(count: number): void {
-    if (this.length + count <= this.#bytes.length) return;
-    const grown = new Uint8Array(Math.max(this.#bytes.length * 2, this.length + count));
-    grown.set(this.#bytes.subarray(0, this.length));
-    this.#bytes = grown;
-    this.#view = new DataView(grown.buffer);
-  }
-
-  boolean(value: boolean): void {
-    this.#reserve(1);
-    this.#bytes[this.length++] = value ? 1 : 0;
-  }
-
-  int(value: number): void {
-    this.#reserve(10);
-    let rest = ((value << 1) ^ (value >> 31)) >>> 0;
-    while (rest > 0x7f) {
-      this.#bytes[this.length++] = (rest & 0x7f) | 0x80;
-      rest >>>= 7;
-    }
-    this.#bytes[this.length++] = rest;
-  }
-
-  long(value: bigint): void {
-    if (value >= -0x4000_0000n && value < 0x4000_0000n) {
-      this.int(Number(value));
-      return;
-    }
-    if (value !== BigInt.asIntN(64, value))
-      throw new SluiceError('INTERNAL', `${value} does not fit into a long`);
-    this.#reserve(10);
-    let rest = BigInt.asUintN(64, (value << 1n) ^ (value >> 63n));
-    while (rest > 0x7fn) {
-      this.#bytes[this.length++] = Number(rest & 0x7fn) | 0x80;
-      rest >>= 7n;
-    }
-    this.#bytes[this.length++] = Number(rest);
-  }
-
-  float(value: number): void {
-    this.#reserve(4);
-    this.#view.setFloat32(this.length, value, true);
-    this.length += 4;
-  }
-
-  double(value: number): void {
-    this.#reserve(8);
-    this.#view.setFloat64(this.length, value, true);
-    this.length += 8;
-  }
-
-  raw(bytes: Uint8Array): void {
-    this.#reserve(bytes.length);
-    this.#bytes.set(bytes, this.length);
-    this.length += bytes.length;
-  }
-
-  bytes(bytes: Uint8Array): void {
-    this.int(bytes.length);
-    this.raw(bytes);
-  }
-
-  string(text: string): void {
-    this.bytes(Buffer.from(text, 'utf8'));
-  }
-
-  /** A union of null and one type: 0, or 1 and the value. */
-  optional<T>(value: T | null | undefined, write: (value: T) => void): void {
-    const absent = value === null || value === undefined;
-    this.int(absent ? 0 : 1);
-    if (!absent) write(value);
-  }
-
-  /** What was written since the start, or since `clear`; a view. */
-  view(): Uint8Array {
-    return this.#bytes.subarray(0, this.length);
-  }
-
-  clear(): void {
-    this.length = 0;
-  }
-}
-
-/**
- * A container file, deflated. The header holds the exact text of the schema, so that field ids and logical types are
- * kept. The sync marker is made of the file's location: no randomness, and no other file has it.
- */
-export class AvroFileWriter {
-  readonly #out = new AvroWriter();
-  readonly #block = new AvroWriter();
-  readonly #sync: Uint8Array;
-  #count = 0;
-
-  constructor(location: string, schema: AvroSchema, metadata: Record<string, string>) {
-    this.#sync = createHash('md5').update(location).digest();
-    const entries = { 'avro.schema': JSON.stringify(schema), 'avro.codec': 'deflate', ...metadata };
-    this.#out.raw(Uint8Array.from(MAGIC));
-    this.#out.int(Object.keys(entries).length);
-    for (const [key, value] of Object.entries(entries)) {
-      this.#out.string(key);
-      this.#out.string(value);
-    }
-    this.#out.int(0);
-    this.#out.raw(this.#sync);
-  }
-
-  /** Bytes so far, those of the open block uncompressed: an upper guess of the file's size. */
-  get sizeGuess(): number {
-    return this.#out.length + this.#block.length;
-  }
-
-  /** Takes one record, which `write` writes field by field in the order of the schema. */
-  record(write: (writer: AvroWriter) => void): void {
-    write(this.#block);
-    this.#count++;
-    if (this.#block.length >= 64 * 1024) this.#flush();
-  }
-
-  #flush(): void {
-    if (this.#count === 0) return;
-    this.#out.int(this.#count);
-    this.#out.bytes(deflateRawSync(this.#block.view()));
-    this.#out.raw(this.#sync);
-    this.#block.clear();
-    this.#count = 0;
-  }
-
-  finish(): Uint8Array {
-    this.#flush();
-    return this.#out.view();
-  }
 }
