@@ -46,7 +46,7 @@ export interface DemoOptions {
 
 const SEED = 4;
 /** A person waits for the demo, so brokers that do not answer are given up early. */
-const REQUEST_DEADLINE_MS = 30_000;
+const REQUEST_DEADLINE_MS = 15_000;
 const PACKAGE = fileURLToPath(new URL('../../../', import.meta.url));
 const PIPELINE_FILE = join(PACKAGE, 'examples', 'ad-events-bronze', 'sluice.yaml');
 
