@@ -3,7 +3,7 @@ import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog, CreateTableRequest, LoadedTable, TableIdentifier } from '../iceberg/catalog.ts';
 import { currentSchema, defaultSpec } from '../iceberg/metadata.ts';
 import { buildPartitionSpec } from '../iceberg/partition.ts';
-import { joinPath } from '../storage/file-io.ts';
+import { dataDirectory } from '../iceberg/table-files.ts';
 import { bindColumns, isText, writeDefault } from './bind-columns.ts';
 import { quarantineFaults } from './bind-quarantine.ts';
 import { bronzeSchema, quarantineSchema } from './bronze-layout.ts';
@@ -108,7 +108,7 @@ function describeTable(
     table: name,
     uuid: metadata.tableUuid,
     role,
-    dataLocation: metadata.properties['write.data.path'] ?? joinPath(metadata.location, 'data'),
+    dataLocation: dataDirectory(metadata),
     schema,
     spec: defaultSpec(metadata),
     sortOrderId: 0,
