@@ -26,6 +26,8 @@ export interface ExactlyOnceOptions {
   /** The broker's own time stands in the table: between these, ms. */
   appendTime?: { from: number; until: number };
   includeHeaders?: boolean;
+  /** Topics that another pipeline brings into the same tables. */
+  otherTopics?: readonly string[];
 }
 
 export interface ExactlyOnceResult {
@@ -59,27 +61,8 @@ export async function checkExactlyOnce(options: ExactlyOnceOptions): Promise<Exa
     tables: new Map(),
     verify: [],
   };
-  const seen = new Map<string, Seen[]>();
-  for (const topic of topics) {
-    for (const quarantined of [false, true]) {
-      const name = pipeline.tableOf(topic) + (quarantined ? '__quarantine' : '');
-      const table = await readIndependently(pipeline.catalogFile, name, readLocation);
-      if (table === undefined) {
-        if (produced.count([topic]) > 0) faults.push(`table ${name} does not exist`);
-        continue;
-      }
-      result.tables.set(name, table);
-      result.dataFiles.push(...table.files.map((f) => f.path.replace(/^file:\/\//, '')));
-      result.snapshots += table.history.length;
-      checkHistory(name, table, faults);
-      for (const row of table.rows) {
-        if (quarantined) result.quarantined++;
-        else result.rows++;
-        const key = `${row.topic}-${row.kafka_partition}@${row.kafka_offset}`;
-        seen.set(key, [...(seen.get(key) ?? []), { quarantined, row }]);
-      }
-    }
-  }
+  const tables = [...new Set(topics.map((topic) => pipeline.tableOf(topic)))];
+  const seen = await collectRows(options, tables, readLocation, result, faults);
   for (const [name, records] of produced.records) {
     const topic = name.slice(0, name.lastIndexOf('-'));
     if (!topics.includes(topic)) continue;
@@ -97,7 +80,7 @@ export async function checkExactlyOnce(options: ExactlyOnceOptions): Promise<Exa
     faults.push(`${key} is there ${found.length} times and was never produced`);
   const ends = options.ends ?? (await endsOf(pipeline.options.bootstrap, topics));
   result.batches = await checkCheckpoint(pipeline, io, topics, ends, faults);
-  await askVerify(options, io, topics, result, faults);
+  await askVerify(options, io, tables, result, faults);
   if (faults.length > 0) {
     const more = faults.length > 20 ? `\n... and ${faults.length - 20} more` : '';
     throw new Error(`not exactly once: ${faults.length} faults\n${faults.slice(0, 20).join('\n')}${more}`);
@@ -105,17 +88,53 @@ export async function checkExactlyOnce(options: ExactlyOnceOptions): Promise<Exa
   return result;
 }
 
-/** One snapshot per batch and commit id, in the order of the batches. */
+/** All rows of the tables and their quarantines, by `topic-partition@offset`. */
+async function collectRows(
+  { pipeline, otherTopics }: ExactlyOnceOptions,
+  tables: readonly string[],
+  readLocation: ReadLocation,
+  result: ExactlyOnceResult,
+  faults: string[],
+): Promise<Map<string, Seen[]>> {
+  const seen = new Map<string, Seen[]>();
+  for (const [name, quarantined] of tables.flatMap(
+    (t) =>
+      [
+        [t, false],
+        [`${t}__quarantine`, true],
+      ] as const,
+  )) {
+    const table = await readIndependently(pipeline.catalogFile, name, readLocation);
+    // What is missing is told record by record.
+    if (table === undefined) continue;
+    result.tables.set(name, table);
+    result.dataFiles.push(...table.files.map((f) => f.path.replace(/^file:\/\//, '')));
+    result.snapshots += table.history.length;
+    checkHistory(name, table, faults);
+    for (const row of table.rows) {
+      if (otherTopics?.includes(row.topic as string)) continue;
+      if (quarantined) result.quarantined++;
+      else result.rows++;
+      const key = `${row.topic}-${row.kafka_partition}@${row.kafka_offset}`;
+      seen.set(key, [...(seen.get(key) ?? []), { quarantined, row }]);
+    }
+  }
+  return seen;
+}
+
+/** One snapshot per batch of a pipeline and per commit id, in the order of the batches. */
 function checkHistory(name: string, table: IndependentTable, faults: string[]): void {
-  let last = -1;
+  const last = new Map<string, number>();
   const commits = new Set<string>();
   for (const { summary } of table.history) {
-    if (summary['sluice.batch-id'] === undefined) continue;
+    const id = summary['sluice.pipeline-id'];
+    if (id === undefined) continue;
     const batch = Number(summary['sluice.batch-id']);
-    if (batch <= last) faults.push(`${name}: batch ${batch} comes after batch ${last}`);
+    const before = last.get(id) ?? -1;
+    if (batch <= before) faults.push(`${name}: batch ${batch} comes after batch ${before}`);
     if (commits.has(summary['sluice.commit-id'])) faults.push(`${name}: a commit id is there twice`);
     commits.add(summary['sluice.commit-id']);
-    last = batch;
+    last.set(id, batch);
   }
 }
 
@@ -228,7 +247,7 @@ async function batchesIn(io: FileIO, directory: string): Promise<number[]> {
 async function askVerify(
   options: ExactlyOnceOptions,
   io: FileIO,
-  topics: readonly string[],
+  tables: readonly string[],
   result: ExactlyOnceResult,
   faults: string[],
 ): Promise<void> {
@@ -238,8 +257,8 @@ async function askVerify(
   const catalog = await pipeline.openCatalog(io);
   let accepted = 0n;
   try {
-    for (const topic of topics) {
-      const report = await verifyTable({ checkpoint, catalog, io }, pipeline.tableOf(topic));
+    for (const table of tables) {
+      const report = await verifyTable({ checkpoint, catalog, io }, table);
       result.verify.push(report);
       for (const p of report.partitions) accepted += p.acceptedLoss;
       if (!report.ok)

@@ -11,6 +11,7 @@ import type { TableRequirement, TableUpdate } from '../../src/iceberg/updates.ts
  * - `conflict`: 409 although nothing was wrong
  * - `refused`: 403
  * - `unreachable`: the connection is refused, nothing was sent
+ * - `none`: it works, so that a later call can be named
  */
 export type CommitFault =
   | 'apply, then 504'
@@ -22,7 +23,8 @@ export type CommitFault =
   | 'late'
   | 'conflict'
   | 'refused'
-  | 'unreachable';
+  | 'unreachable'
+  | 'none';
 
 const unknown = (message: string): SluiceError =>
   new SluiceError('COMMIT_UNKNOWN', `${message} (an injected fault)`, { outcome: 'unknown' });
@@ -93,6 +95,7 @@ export class FaultyCatalog implements Catalog {
     const apply = (): Promise<LoadedTable> => this.#inner.commitTable(base, requirements, updates);
     switch (this.#faults.shift()) {
       case undefined:
+      case 'none':
         return apply();
       case 'apply, then 504':
         await apply();

@@ -15,6 +15,7 @@ import type { Catalog } from '../../src/iceberg/catalog.ts';
 import type { FileIO } from '../../src/storage/file-io.ts';
 import { LocalFileIO } from '../../src/storage/local-file-io.ts';
 
+const TABLE_BY_TOPIC = 'bronze.${topic}';
 const BIN = fileURLToPath(new URL('../../bin/sluice.js', import.meta.url));
 
 export interface TestPipelineOptions {
@@ -25,6 +26,9 @@ export interface TestPipelineOptions {
   /** Another place than a fresh directory, e.g. a small file system. */
   checkpoint?: string;
   warehouse?: string;
+  catalogFile?: string;
+  /** All topics into this table. */
+  intoTable?: string;
   /** More lines of the pipeline file, by section. */
   source?: Record<string, string | number | boolean>;
   table?: Record<string, string | number | boolean>;
@@ -69,17 +73,17 @@ export class TestPipeline {
     this.directory = mkdtempSync(join(tmpdir(), 'sluice-pipeline-'));
     this.checkpoint = options.checkpoint ?? join(this.directory, 'checkpoint');
     this.warehouse = options.warehouse ?? join(this.directory, 'warehouse');
-    this.catalogFile = join(this.directory, 'catalog.db');
+    this.catalogFile = options.catalogFile ?? join(this.directory, 'catalog.db');
     this.name = options.name ?? 'faults';
   }
 
   /** Where the pipeline's tables get the records of a topic. */
   tableOf(topic: string): string {
-    return `bronze.${topic.toLowerCase().replace(/[^a-z0-9_]/g, '_')}`;
+    return this.options.intoTable ?? `bronze.${topic.toLowerCase().replace(/[^a-z0-9_]/g, '_')}`;
   }
 
   yaml(): string {
-    const { bootstrap, topics, maxOffsetsPerTrigger, source, table, more } = this.options;
+    const { bootstrap, topics, maxOffsetsPerTrigger, source, table, more, intoTable } = this.options;
     const lines = (entries: Record<string, string | number | boolean> = {}) =>
       Object.entries(entries).map(([key, value]) => `${key}: ${value}`);
     return [
@@ -101,6 +105,7 @@ export class TestPipeline {
         lines(rule).map((line, i) => `${i === 0 ? '  - ' : '    '}${line}`),
       ),
       '  - match: "*"',
+      `    table: ${intoTable ?? TABLE_BY_TOPIC}`,
       ...lines(table).map((line) => `    ${line}`),
       'quarantine: { maxRatio: 1 }',
       more ?? '',
