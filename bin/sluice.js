@@ -28,8 +28,10 @@ await main(process.argv.slice(2));
  */
 function keepCompiledCode() {
   const { env } = process;
-  env.NODE_COMPILE_CACHE ||= cacheDirectory(env) ?? '';
-  if (env.NODE_COMPILE_CACHE !== '') nodeModule.enableCompileCache?.(env.NODE_COMPILE_CACHE);
+  const directory = env.NODE_COMPILE_CACHE || cacheDirectory(env);
+  if (directory === undefined) return;
+  env.NODE_COMPILE_CACHE = directory;
+  nodeModule.enableCompileCache?.(directory);
 }
 
 /** Made here, one level at a time, since Node's own recursion never ends where a file system knows no new directories. */
