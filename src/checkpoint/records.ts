@@ -28,8 +28,8 @@ export interface BatchPlan {
   topics: TopicIncarnation[];
   /** What the batch reads: exactly these ranges, whenever it is run. Empty ranges are listed too. */
   ranges: OffsetRange[];
-  /** Leader epoch of the last record batch read before `from`, per range, where known. */
-  leaderEpochs: { topic: string; partition: number; epoch: number }[];
+  /** Leader epoch of the last record batch read before `from`, and the offset after that batch, per range, where known. */
+  leaderEpochs: { topic: string; partition: number; epoch: number; endOffset: bigint }[];
   tables: PlannedTable[];
   /** The part of the configuration that decides where rows go, as text, and its SHA-256. */
   config: { hash: string; text: string };
@@ -57,6 +57,8 @@ export interface RangeFunnel extends OffsetRange {
   bytes: number;
   /** Leader epoch of the last record batch of the range, -1 where unknown. */
   leaderEpoch: number;
+  /** The offset after that record batch, which may reach past `until`; 0 where the epoch is unknown. */
+  leaderEpochEnd: bigint;
   /** The greatest Kafka timestamp of the range's records, ms since 1970; null where none has one. */
   maxTimestampMs: number | null;
   /** The offsets of the range that have no row and no quarantined record, as [from, until) stretches, cut after 1,000 of them. */

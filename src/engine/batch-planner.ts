@@ -42,8 +42,8 @@ export class BatchPlanner {
   private readonly context: BatchPlannerContext;
   private known: KnownSource | undefined;
   private nextBatchId = 0;
-  /** Leader epoch of the last record batch read, per partition. */
-  private readonly epochs = new Map<string, number>();
+  /** Leader epoch of the last record batch read, and the offset after that batch, per partition. */
+  private readonly epochs = new Map<string, { epoch: number; endOffset: bigint }>();
   private tables: { key: string; tables: TargetTables } | undefined;
   private pendingLost: LostRange[] = [];
 
@@ -218,22 +218,18 @@ export class BatchPlanner {
   private async checkTruncation(known: KnownSource, state: SourceState): Promise<void> {
     const asked = [...offsetEntries(known.positions)]
       .filter(
-        ({ topic, partition }) =>
-          state.topicIds.has(topic) && (this.epochs.get(topicPartitionKey(topic, partition)) ?? -1) >= 0,
+        ({ topic, partition }) => state.topicIds.has(topic) && this.epochOf(topic, partition) !== undefined,
       )
-      .map(({ topic, partition }) => ({
-        topic,
-        partition,
-        leaderEpoch: -1,
-        epoch: this.epochs.get(topicPartitionKey(topic, partition))!,
-      }));
+      .map(({ topic, partition }) => ({ topic, partition, epoch: this.epochOf(topic, partition)!.epoch }));
     if (asked.length === 0) return;
     for (const answer of await this.context.cluster.epochEndOffsets(asked)) {
       const position = getOffset(known.positions, answer.topic, answer.partition)!;
-      if (answer.epoch >= 0 && answer.endOffset >= position) continue;
+      const { epoch, endOffset } = this.epochOf(answer.topic, answer.partition)!;
+      // Not with the position: between the last batch and it there may be compacted offsets of later epochs.
+      if (answer.epoch >= 0 && answer.endOffset >= endOffset) continue;
       throw new SluiceError(
         'DATA_LOSS',
-        `${answer.topic}-${answer.partition}: the log was truncated below the checkpoint: epoch ${this.epochs.get(topicPartitionKey(answer.topic, answer.partition))} of the last batch read ends at ${answer.endOffset}, the checkpoint stands at ${position}; nothing was read`,
+        `${answer.topic}-${answer.partition}: the log was truncated below the checkpoint: epoch ${epoch} was read up to offset ${endOffset} and now ends at ${answer.endOffset}, the checkpoint stands at ${position}; nothing was read`,
         {
           context: {
             topic: answer.topic,
@@ -290,13 +286,10 @@ export class BatchPlanner {
       clusterId: state.clusterId,
       topics: mergeIncarnations(this.known?.topics ?? [], incarnations(state)),
       ranges,
-      leaderEpochs: ranges
-        .map(({ topic, partition }) => ({
-          topic,
-          partition,
-          epoch: this.epochs.get(topicPartitionKey(topic, partition)) ?? -1,
-        }))
-        .filter((e) => e.epoch >= 0),
+      leaderEpochs: ranges.flatMap(({ topic, partition }) => {
+        const known = this.epochOf(topic, partition);
+        return known === undefined ? [] : [{ topic, partition, ...known }];
+      }),
       tables,
       config: this.routing(),
       lost: this.pendingLost,
@@ -316,17 +309,22 @@ export class BatchPlanner {
     const done = await checkpoint.done(batchId);
     for (const range of done?.funnel ?? []) this.rememberEpoch(range);
     const plan = await checkpoint.plan(batchId);
-    for (const { topic, partition, epoch } of plan?.leaderEpochs ?? []) {
-      if (!this.epochs.has(topicPartitionKey(topic, partition)))
-        this.epochs.set(topicPartitionKey(topic, partition), epoch);
+    for (const { topic, partition, epoch, endOffset } of plan?.leaderEpochs ?? []) {
+      if (this.epochOf(topic, partition) === undefined)
+        this.epochs.set(topicPartitionKey(topic, partition), { epoch, endOffset });
     }
     const source = plan ?? done;
     return { clusterId: source?.clusterId ?? null, topics: source?.topics ?? [] };
   }
 
-  private rememberEpoch(range: { topic: string; partition: number; leaderEpoch: number }): void {
-    if (range.leaderEpoch >= 0)
-      this.epochs.set(topicPartitionKey(range.topic, range.partition), range.leaderEpoch);
+  private rememberEpoch(range: RangeFunnel): void {
+    if (range.leaderEpoch < 0) return;
+    const known = { epoch: range.leaderEpoch, endOffset: range.leaderEpochEnd };
+    this.epochs.set(topicPartitionKey(range.topic, range.partition), known);
+  }
+
+  private epochOf(topic: string, partition: number): { epoch: number; endOffset: bigint } | undefined {
+    return this.epochs.get(topicPartitionKey(topic, partition));
   }
 }
 

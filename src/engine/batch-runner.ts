@@ -228,7 +228,7 @@ export class BatchRunner {
       ranges: part.map((r) => ({
         ...r,
         topicId: topicIds.get(r.topic) ?? null,
-        leaderEpoch: epochBefore(plan, r),
+        ...epochBefore(plan, r),
       })),
       topics: [...new Set(part.map((r) => r.topic))].map((topic) => topics.get(topic)!),
       reader: {
@@ -287,11 +287,15 @@ export class BatchRunner {
 }
 
 /** The epoch of the last batch read before a range; undefined where the range begins inside its planned one. */
-function epochBefore(plan: BatchPlan, range: OffsetRange): number | undefined {
+function epochBefore(
+  plan: BatchPlan,
+  range: OffsetRange,
+): { leaderEpoch: number; leaderEpochEnd: bigint } | undefined {
   const same = (at: { topic: string; partition: number }): boolean =>
     at.topic === range.topic && at.partition === range.partition;
   const begins = plan.ranges.some((planned) => same(planned) && planned.from === range.from);
-  return begins ? plan.leaderEpochs.find(same)?.epoch : undefined;
+  const known = begins ? plan.leaderEpochs.find(same) : undefined;
+  return known === undefined ? undefined : { leaderEpoch: known.epoch, leaderEpochEnd: known.endOffset };
 }
 
 interface ReadOutcome {

@@ -53,6 +53,7 @@ function emptyFunnel(range: OffsetRange): RangeResult {
     holes: 0,
     bytes: 0,
     leaderEpoch: -1,
+    leaderEpochEnd: 0n,
     gaps: [],
     gapsCut: false,
     maxTimestampMs: null,
@@ -67,7 +68,10 @@ function addPiece(into: RangeResult, piece: RangeResult): void {
   into.aborted += piece.aborted;
   into.holes += piece.holes;
   into.bytes += piece.bytes;
-  if (piece.leaderEpoch >= 0) into.leaderEpoch = piece.leaderEpoch;
+  if (piece.leaderEpoch >= 0) {
+    into.leaderEpoch = piece.leaderEpoch;
+    into.leaderEpochEnd = piece.leaderEpochEnd;
+  }
   if (piece.maxTimestampMs !== null)
     into.maxTimestampMs = Math.max(into.maxTimestampMs ?? piece.maxTimestampMs, piece.maxTimestampMs);
   Object.assign(into, uniteGaps(into.gaps, piece.gaps, into.gapsCut || piece.gapsCut));

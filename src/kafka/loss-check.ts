@@ -115,8 +115,10 @@ export async function checkTruncation(cluster: ClusterView, states: readonly Ran
   );
   for (const [i, { epoch, endOffset }] of answers.entries()) {
     const state = asked[i];
-    const { position } = state.cursor;
-    if (endOffset < position) throw truncatedLog(state.range, position, state.lastEpoch, epoch, endOffset);
+    // Compared with the end of the batch, not with the position: compaction may have emptied what lies between them.
+    if (endOffset < state.lastEpochEnd) {
+      throw truncatedLog(state.range, state.lastEpochEnd, state.lastEpoch, epoch, endOffset);
+    }
     state.provedEpoch = state.leaderEpoch;
   }
 }

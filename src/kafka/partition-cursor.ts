@@ -26,6 +26,8 @@ export interface PartitionCursor {
   bytes: number;
   /** Leader epoch of the last record batch of magic 2 passed, -1 before. */
   leaderEpoch: number;
+  /** The offset after that batch: the log has held the epoch up to here, so that an end of it below is a truncation. */
+  leaderEpochEnd: bigint;
   /** Offsets passed that delivered no row (control, aborted, holes), as merged stretches [from, until), ascending; the first 1000. */
   gaps: { from: bigint; until: bigint }[];
   /** There were more than 1000 stretches; `gaps` holds the first. */
@@ -47,6 +49,7 @@ export function openCursor(range: OffsetRange): PartitionCursor {
     holes: 0,
     bytes: 0,
     leaderEpoch: -1,
+    leaderEpochEnd: 0n,
     gaps: [],
     gapsCut: false,
     abortedTransactions: new AbortedTransactions(),

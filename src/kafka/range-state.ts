@@ -8,6 +8,8 @@ export interface RangeToRead extends OffsetRange {
   readonly topicId: string | null;
   /** Leader epoch of the last record batch before `from`, where it is known: proves that the log was not truncated. */
   readonly leaderEpoch?: number;
+  /** The offset after that batch. It may lie below `from`: what follows it may be compacted away, in later epochs. */
+  readonly leaderEpochEnd?: bigint;
 }
 
 /** Why a partition had to leave its connection. */
@@ -59,6 +61,11 @@ export class RangeState {
   /** The leader epoch of the last batch that is known to lie before the position; -1 where none is. */
   get lastEpoch(): number {
     return this.cursor.leaderEpoch >= 0 ? this.cursor.leaderEpoch : (this.range.leaderEpoch ?? -1);
+  }
+
+  /** The offset after that batch. */
+  get lastEpochEnd(): bigint {
+    return this.cursor.leaderEpoch >= 0 ? this.cursor.leaderEpochEnd : (this.range.leaderEpochEnd ?? 0n);
   }
 
   /** The position moved: whatever was wrong is over. */

@@ -145,6 +145,7 @@ export class RecordSetDecoder {
     if (batch.lastOffset >= position) {
       cursor.bytes += size;
       cursor.leaderEpoch = batch.leaderEpoch;
+      cursor.leaderEpochEnd = batch.lastOffset + 1n;
     }
     return batch.lastOffset;
   }

@@ -1,10 +1,10 @@
 /** What the coordinator hands to a worker and gets back. Everything here crosses a thread by structured clone. */
 import type { RangeFunnel } from '../../checkpoint/records.ts';
 import type { DataFile, PartitionValue } from '../../core/data-file.ts';
-import type { OffsetRange } from '../../core/offset-range.ts';
 import type { ParquetCodec } from '../../core/parquet-codec.ts';
 import type { Schema } from '../../core/schema.ts';
 import type { PartitionSpec } from '../../iceberg/metadata.ts';
+import type { RangeToRead } from '../../kafka/range-state.ts';
 import type { BronzeSource } from '../bronze-layout.ts';
 
 /** A table as a writer of data files needs to know it. */
@@ -57,8 +57,8 @@ export interface BatchTask {
   writerId: string;
   /** Distinguishes the workers of one batch in file names. */
   taskIndex: number;
-  /** `leaderEpoch`: of the last batch before `from`, where known; the reader checks the log for truncation by it. */
-  ranges: (OffsetRange & { topicId: string | null; leaderEpoch?: number })[];
+  /** With the leader epoch of the last batch before `from`, where known: the reader checks the log for truncation by it. */
+  ranges: RangeToRead[];
   topics: TopicTargets[];
   reader: ReaderSettings;
   /** All buffers of this task together. */

@@ -217,6 +217,7 @@ function rangeResult(task: BatchTask, cursor: PartitionCursor, from: bigint, tal
     holes: cursor.holes,
     bytes: cursor.bytes,
     leaderEpoch: cursor.leaderEpoch,
+    leaderEpochEnd: cursor.leaderEpochEnd,
     ...uniteGaps(cursor.gaps, tally.droppedOffsets, cursor.gapsCut),
     maxTimestampMs: Number.isFinite(tally.maxTimestampMs) ? tally.maxTimestampMs : null,
   };

@@ -18,6 +18,7 @@ function read(partition: number, from: bigint, until: bigint, more: Partial<Rang
     holes,
     bytes: 1,
     leaderEpoch: 0,
+    leaderEpochEnd: until,
     maxTimestampMs: null,
     gaps,
     gapsCut: false,

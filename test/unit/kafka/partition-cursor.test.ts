@@ -16,6 +16,7 @@ describe('PartitionCursor', () => {
       holes: 0,
       bytes: 0,
       leaderEpoch: -1,
+      leaderEpochEnd: 0n,
       gaps: [],
       gapsCut: false,
     });

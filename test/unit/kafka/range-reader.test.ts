@@ -352,12 +352,23 @@ describe('loss', () => {
     cluster.topic('p', [
       { batches: batches(0, 300), leaderEpoch: 5, epochEnd: () => ({ epoch: 3, endOffset: 90n }) },
     ]);
-    const range = { topic: 'p', partition: 0, from: 100n, until: 300n, leaderEpoch: 3 };
+    const range = { topic: 'p', partition: 0, from: 100n, until: 300n, leaderEpoch: 3, leaderEpochEnd: 100n };
     await expect(collect(cluster.bootstrap, [range])).rejects.toMatchObject({
       code: 'DATA_LOSS',
       message: expect.stringContaining('epoch 3 ends at offset 90'),
     });
     expect(cluster.fetches).toEqual([]);
+  });
+
+  it('does not take a compacted stretch of a later epoch for a truncation', async () => {
+    cluster = await FakeCluster.start();
+    cluster.topic('p', [
+      { batches: batches(200, 300), leaderEpoch: 5, epochEnd: () => ({ epoch: 3, endOffset: 100n }) },
+    ]);
+    // Epoch 3 ended at 100; what epoch 4 wrote to [100, 200) is compacted away, and the position lies in it.
+    const range = { topic: 'p', partition: 0, from: 150n, until: 300n, leaderEpoch: 3, leaderEpochEnd: 100n };
+    const result = await collect(cluster.bootstrap, [range]);
+    expect(result.cursors[0]).toMatchObject({ rows: 100, holes: 50, position: 300n });
   });
 
   it('finds a truncation when the leader changes while it reads', async () => {
