@@ -363,7 +363,7 @@ describe('loss', () => {
   it('does not take a compacted stretch of a later epoch for a truncation', async () => {
     cluster = await FakeCluster.start();
     cluster.topic('p', [
-      { batches: batches(200, 300), leaderEpoch: 5, epochEnd: () => ({ epoch: 3, endOffset: 100n }) },
+      { batches: batches(200, 300), logStart: 0n, leaderEpoch: 5, epochEnd: () => ({ epoch: 3, endOffset: 100n }) },
     ]);
     // Epoch 3 ended at 100; what epoch 4 wrote to [100, 200) is compacted away, and the position lies in it.
     const range = { topic: 'p', partition: 0, from: 150n, until: 300n, leaderEpoch: 3, leaderEpochEnd: 100n };
