@@ -57,13 +57,8 @@ export class BatchHistory {
   }
 
   /** See `Checkpoint.lastRecorded`. */
-  async lastRecorded(
-    table: string,
-  ): Promise<{ batchId: number; snapshotId: bigint; commitId: string } | null> {
-    const record = (await this.#records()).get(table);
-    return record === undefined
-      ? null
-      : { batchId: record.batchId, snapshotId: record.snapshotId, commitId: record.commitId };
+  async lastRecorded(table: string): Promise<TableRecord | null> {
+    return (await this.#records()).get(table) ?? null;
   }
 
   /** A batch was finished. */

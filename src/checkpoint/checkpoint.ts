@@ -9,6 +9,7 @@ import type { CheckpointOptions } from './checkpoint-options.ts';
 import { describeWriter, type Envelope, formatEnvelope, type Writer } from './envelope.ts';
 import { openId, openPipelineName } from './identity.ts';
 import { Lease, type LeaseInfo, type LeaseResult } from './lease.ts';
+import type { TableRecord } from './ledger-store.ts';
 import { Malformed } from './malformed.ts';
 import { PlanFile } from './plan-file.ts';
 import { purgeBatches } from './purge.ts';
@@ -266,7 +267,7 @@ export class Checkpoint {
   }
 
   /** The newest batch that this checkpoint has committed into a table, purged ones included, or null. */
-  lastRecorded(table: string): Promise<{ batchId: number; snapshotId: bigint; commitId: string } | null> {
+  lastRecorded(table: string): Promise<TableRecord | null> {
     return this.#history.lastRecorded(table);
   }
 

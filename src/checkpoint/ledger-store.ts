@@ -15,6 +15,7 @@ import type { DoneBatch, LedgerEntry } from './records.ts';
 /** The newest batch that a table got, kept when the batch's own record is purged. */
 export interface TableRecord {
   table: string;
+  uuid: string;
   batchId: number;
   snapshotId: bigint;
   commitId: string;
@@ -83,11 +84,11 @@ export function mergeTableRecords(
 ): TableRecord[] {
   const byTable = new Map(records.map((r) => [r.table, r]));
   for (const batch of batches) {
-    for (const { table, snapshotId, commitId } of batch.tables) {
+    for (const { table, uuid, snapshotId, commitId } of batch.tables) {
       if (snapshotId === null || commitId === null) continue;
       const known = byTable.get(table);
       if (known === undefined || known.batchId < batch.batchId)
-        byTable.set(table, { table, batchId: batch.batchId, snapshotId, commitId });
+        byTable.set(table, { table, uuid, batchId: batch.batchId, snapshotId, commitId });
     }
   }
   return [...byTable.values()].sort((a, b) => (a.table < b.table ? -1 : a.table > b.table ? 1 : 0));
@@ -106,6 +107,7 @@ function decodeLedger(o: JsonObject): Ledger {
     through: o.count('through'),
     tables: o.objects('tables', (t) => ({
       table: t.string('table'),
+      uuid: t.string('uuid'),
       batchId: t.count('batchId'),
       snapshotId: t.bigint('snapshotId'),
       commitId: t.string('commitId'),

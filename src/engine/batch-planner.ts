@@ -148,6 +148,7 @@ export class BatchPlanner {
       routeTopics(topics, rules),
       ids,
       includeHeaders,
+      async (name) => plan.tables.find((t) => t.table === name)?.uuid ?? null,
     );
     for (const planned of plan.tables) {
       const found = tables.loaded.get(planned.table);
@@ -262,17 +263,19 @@ export class BatchPlanner {
       routeTopics(topics, config.tables),
       state.topicIds,
       config.source.includeHeaders,
+      async (name) => (await checkpoint.lastRecorded(name))?.uuid ?? null,
     );
-    const last = this.nextBatchId === 0 ? null : await checkpoint.done(this.nextBatchId - 1);
     for (const [name, loaded] of tables.loaded) {
+      const lastRecorded = await checkpoint.lastRecorded(name);
       await checkTable(commitContext(this.context), {
         identifier: parseTableName(name),
         ref: 'main',
-        expectedUuid: last?.tables.find((t) => t.table === name)?.uuid ?? loaded.metadata.tableUuid,
+        // A table that never took a row may be made anew by anyone; only a batch of ours binds us to its uuid.
+        expectedUuid: lastRecorded?.uuid ?? loaded.metadata.tableUuid,
         pipelineId: checkpoint.id,
         pipelineName: config.name,
         recorded: (batchId) => checkpoint.doneRecord(name, batchId),
-        lastRecorded: await checkpoint.lastRecorded(name),
+        lastRecorded,
       });
     }
     this.tables = { key, tables };

@@ -29,6 +29,7 @@ import type {
 import type { WorkerPool } from './local/worker-pool.ts';
 import { mergeRangeResults } from './merge-ranges.ts';
 import { QuarantineGuard } from './quarantine-guard.ts';
+import { parseRoutingText, routeTopics } from './routing.ts';
 import { splitTasks } from './split-tasks.ts';
 import type { TargetTables } from './target-tables.ts';
 
@@ -78,19 +79,24 @@ export class BatchRunner {
     this.guard = new QuarantineGuard(context.config.quarantine);
   }
 
-  /** `abandon` gives up reading: the files of the batch are deleted and the signal's reason is thrown. */
-  async run(batch: PlannedBatch, tables: TargetTables, abandon: AbortSignal): Promise<FinishedBatch> {
+  /** `tablesOf` binds the tables where the batch has to be read. `abandon` gives up reading: the files of the batch are deleted and the signal's reason is thrown. */
+  async run(
+    batch: PlannedBatch,
+    tablesOf: (plan: BatchPlan) => Promise<TargetTables>,
+    abandon: AbortSignal,
+  ): Promise<FinishedBatch> {
     const { checkpoint, failpoints, host } = this.context;
     const { plan } = batch;
     const found = await checkpoint.prepared(plan.batchId);
     const readFrom = host.now();
-    const prepared = found ?? (await this.prepare(plan, tables, abandon));
+    // A batch that is prepared needs its tables' markers only, whatever became of their columns since.
+    const prepared = found ?? (await this.prepare(plan, await tablesOf(plan), abandon));
     const commitFrom = host.now();
     const validThrough = this.freshness.after(
       plan.ranges,
       prepared.funnel,
       batch.latest,
-      tables.byTopic,
+      dataTables(plan),
       plan.batchTimestampMs,
     );
     const doneTables = await commitTables(
@@ -129,7 +135,7 @@ export class BatchRunner {
     report.durations.addBatch = doneFrom - readFrom;
     report.durations.commitOffsets = host.now() - doneFrom;
     report.durations.triggerExecution = host.now() - batch.startedAtMs;
-    this.guard.add({ records: report.records, quarantined: report.quarantined });
+    this.guard.add(plan.batchId, { records: report.records, quarantined: report.quarantined });
     return { report, funnel: prepared.funnel };
   }
 
@@ -145,7 +151,7 @@ export class BatchRunner {
         plan.batchId,
       );
       assertRowsWritten(plan.batchId, funnel, files, tables);
-      if (!host.acceptQuarantine) this.guard.check(plan.batchId, countsOf(funnel));
+      if (!host.acceptQuarantine) await this.checkQuarantine(plan.batchId, countsOf(funnel));
       const prepared: PreparedBatch = {
         batchId: plan.batchId,
         writerId: this.context.writerId,
@@ -158,8 +164,9 @@ export class BatchRunner {
       failpoints.hit('after-prepared');
       return prepared;
     } catch (error) {
-      // Once the list may stand in the checkpoint, the files belong to it.
-      if (!(await this.isPrepared(plan.batchId))) await deleteFiles(io, files);
+      // Once the list may stand in the checkpoint, now or by a request that is still on its way, the files belong to it.
+      const unknown = isSluiceError(error) && error.outcome === 'unknown';
+      if (!unknown && !(await this.isPrepared(plan.batchId))) await deleteFiles(io, files);
       throw error;
     }
   }
@@ -169,34 +176,47 @@ export class BatchRunner {
    * is read again from where the log now starts, and what is gone is returned.
    */
   private async read(plan: BatchPlan, tables: TargetTables, abandon: AbortSignal): Promise<ReadOutcome> {
-    const { config, host, pool } = this.context;
+    const { config, host, io, pool } = this.context;
     const lost: LostRange[] = [];
-    for (;;) {
+    for (let attempt = 0; ; attempt++) {
       const ranges = withoutLost(plan.ranges, lost);
       const totalOffsets = Number(ranges.reduce((sum, r) => sum + (r.until - r.from), 0n));
       let records = 0;
       let bytes = 0;
-      try {
-        const outcome = await pool.run(
-          this.tasksOf(plan, ranges, tables.byTopic),
-          abandon,
-          (moreRecords, moreBytes) => {
-            records += moreRecords;
-            bytes += moreBytes;
-            host.onActivity?.({ batchId: plan.batchId, totalOffsets, records, bytes });
-          },
-        );
-        return { outcome, ranges, lost };
-      } catch (error) {
-        const gone = config.source.failOnDataLoss ? undefined : lostWhileReading(error, ranges, plan);
-        if (gone === undefined) throw error;
-        host.log.warn(
-          `${gone.topic}-${gone.partition}: offsets [${gone.from}, ${gone.until}) were deleted while batch ${plan.batchId} was read; the run goes on because failOnDataLoss is false`,
-          { ...gone },
-        );
-        lost.push(gone);
-      }
+      const tasks = this.tasksOf(plan, ranges, tables.byTopic, attempt);
+      const { results, error } = await pool.run(tasks, abandon, (moreRecords, moreBytes) => {
+        records += moreRecords;
+        bytes += moreBytes;
+        host.onActivity?.({ batchId: plan.batchId, totalOffsets, records, bytes });
+      });
+      if (error === undefined) return { outcome: results, ranges, lost };
+      // Nobody refers to the files of the tasks that ended well: the batch is read again, now or by a later run.
+      await deleteFiles(
+        io,
+        results.flatMap((r) => r.files),
+      );
+      const gone = config.source.failOnDataLoss ? undefined : lostWhileReading(error, ranges, plan);
+      if (gone === undefined) throw error;
+      host.log.warn(
+        `${gone.topic}-${gone.partition}: offsets [${gone.from}, ${gone.until}) were deleted while batch ${plan.batchId} was read; the run goes on because failOnDataLoss is false`,
+        { ...gone },
+      );
+      lost.push(gone);
     }
+  }
+
+  /** The window reaches back over earlier runs: what they quarantined stands in their done records. */
+  private async checkQuarantine(
+    batchId: number,
+    batch: { records: number; quarantined: number },
+  ): Promise<void> {
+    if (batch.quarantined === 0) return;
+    for (let earlier = this.guard.oldest ?? batchId; !this.guard.isFull && earlier > 0; earlier--) {
+      const done = await this.context.checkpoint.done(earlier - 1);
+      if (done === null) break;
+      this.guard.addEarlier(earlier - 1, countsOf(done.funnel));
+    }
+    this.guard.check(batchId, batch);
   }
 
   /** Also true where it cannot be told: then nothing may be deleted. */
@@ -212,6 +232,7 @@ export class BatchRunner {
     plan: BatchPlan,
     ranges: readonly OffsetRange[],
     topics: ReadonlyMap<string, TopicTargets>,
+    attempt: number,
   ): BatchTask[] {
     const { config, pool, writerId } = this.context;
     const parts = splitTasks(ranges, pool.size, config.source.minPartitions);
@@ -225,6 +246,7 @@ export class BatchRunner {
       pipelineName: config.name,
       writerId,
       taskIndex,
+      attempt,
       ranges: part.map((r) => ({
         ...r,
         topicId: topicIds.get(r.topic) ?? null,
@@ -296,6 +318,13 @@ function epochBefore(
   const begins = plan.ranges.some((planned) => same(planned) && planned.from === range.from);
   const known = begins ? plan.leaderEpochs.find(same) : undefined;
   return known === undefined ? undefined : { leaderEpoch: known.epoch, leaderEpochEnd: known.endOffset };
+}
+
+/** The data table of each topic of a plan. */
+function dataTables(plan: BatchPlan): Map<string, string> {
+  const topics = [...new Set(plan.ranges.map((r) => r.topic))];
+  const routes = routeTopics(topics, parseRoutingText(plan.config.text).rules);
+  return new Map(routes.map((route) => [route.topic, route.table]));
 }
 
 interface ReadOutcome {

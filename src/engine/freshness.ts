@@ -1,6 +1,6 @@
 import type { OffsetRange } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
-import type { RangeResult, TopicTargets } from './local/batch-task.ts';
+import type { RangeResult } from './local/batch-task.ts';
 
 /**
  * The freshness watermark of each table, `sluice.valid-through-ts` (spec 50): the smallest, over the partitions that
@@ -11,12 +11,12 @@ import type { RangeResult, TopicTargets } from './local/batch-task.ts';
 export class Freshness {
   private readonly greatest = new Map<string, number>();
 
-  /** `latest`: the newest offset per range, in the order of `ranges`; null where it is not known. */
+  /** `latest`: the newest offset per range, in the order of `ranges`; null where it is not known. `tables`: by topic. */
   after(
     ranges: readonly OffsetRange[],
     results: readonly RangeResult[],
     latest: readonly (bigint | null)[],
-    topics: ReadonlyMap<string, TopicTargets>,
+    tables: ReadonlyMap<string, string>,
     nowMs: number,
   ): Map<string, number> {
     const watermarks = new Map<string, number>();
@@ -27,7 +27,7 @@ export class Freshness {
       if (seen !== null)
         this.greatest.set(key, Math.min(Math.max(seen, this.greatest.get(key) ?? seen), nowMs));
       else if (range.from === range.until && latest[i] === range.until) this.greatest.set(key, nowMs);
-      const table = topics.get(range.topic)?.data.table;
+      const table = tables.get(range.topic);
       if (table === undefined) return;
       const value = this.greatest.get(key);
       if (value === undefined) unknown.add(table);

@@ -88,7 +88,7 @@ export class MicroBatchLoop {
     const abandon = abandonLater(host.stop, config.shutdownTimeoutMs);
     let finished: FinishedBatch;
     try {
-      finished = await runner.run(batch, await this.planner.tablesOf(batch.plan), abandon.signal);
+      finished = await runner.run(batch, (plan) => this.planner.tablesOf(plan), abandon.signal);
     } catch (error) {
       if (abandon.signal.aborted && isAbandoned(error)) {
         host.log.warn(`batch ${batch.plan.batchId} was abandoned: it is read again by the next run`);

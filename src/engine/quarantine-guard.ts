@@ -14,7 +14,8 @@ interface Counts {
 export class QuarantineGuard {
   private readonly maxRatio: number;
   private readonly window: number;
-  private readonly recent: Counts[] = [];
+  /** Newest first. */
+  private readonly recent: (Counts & { batchId: number })[] = [];
 
   constructor(options: { maxRatio: number; window: number }) {
     this.maxRatio = options.maxRatio;
@@ -22,14 +23,29 @@ export class QuarantineGuard {
   }
 
   /** Takes a committed batch into account. */
-  add(batch: Counts): void {
-    this.recent.unshift(batch);
+  add(batchId: number, batch: Counts): void {
+    this.recent.unshift({ ...batch, batchId });
     let records = 0;
     const keep = this.recent.findIndex((b) => {
       records += b.records;
       return records >= this.window;
     });
     if (keep >= 0) this.recent.length = keep + 1;
+  }
+
+  /** Takes a batch into account that was committed before all that are known. */
+  addEarlier(batchId: number, batch: Counts): void {
+    this.recent.push({ ...batch, batchId });
+  }
+
+  /** The earliest batch that is known. */
+  get oldest(): number | undefined {
+    return this.recent.at(-1)?.batchId;
+  }
+
+  /** Do the known batches fill the window? */
+  get isFull(): boolean {
+    return this.recent.reduce((sum, b) => sum + b.records, 0) >= this.window;
   }
 
   /** Throws QUARANTINE_RATIO where the window that ends with `batch` holds too many quarantined records. */

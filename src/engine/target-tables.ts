@@ -32,22 +32,24 @@ export interface TargetTables {
 
 /**
  * Loads the tables of all routes and creates those that are missing, data and quarantine alike. An existing table of
- * any writer is used as it is. Throws TABLE_INCOMPATIBLE with every fault of a table, and what the catalog throws.
+ * any writer is used as it is. `known` gives the uuid of a table that the checkpoint has written or planned to write:
+ * such a table is never made anew. Throws TABLE_REWOUND where it is gone, TABLE_INCOMPATIBLE with every fault of a table, and what the catalog throws.
  */
 export async function openTargetTables(
   catalog: Catalog,
   routes: readonly TopicRoute[],
   topicIds: ReadonlyMap<string, string | null>,
   includeHeaders: boolean,
+  known: (table: string) => Promise<string | null>,
 ): Promise<TargetTables> {
   const tables: TargetTables = { byTopic: new Map(), loaded: new Map() };
+  const load = (name: string, request: () => CreateTableRequest): Promise<LoadedTable> =>
+    loadOrCreate(catalog, tables, name, known, request);
   for (const route of routes) {
     const { rule } = route;
-    const data = await loadOrCreate(catalog, tables, route.table, () => bronzeRequest(rule, includeHeaders));
+    const data = await load(route.table, () => bronzeRequest(rule, includeHeaders));
     const target = describeTable(route.table, data, 'data', rule, includeHeaders);
-    const quarantine = await loadOrCreate(catalog, tables, route.quarantineTable, () =>
-      quarantineRequest(rule),
-    );
+    const quarantine = await load(route.quarantineTable, () => quarantineRequest(rule));
     tables.byTopic.set(route.topic, {
       topic: route.topic,
       topicId: topicIds.get(route.topic) ?? null,
@@ -65,13 +67,16 @@ async function loadOrCreate(
   catalog: Catalog,
   tables: TargetTables,
   name: string,
+  knownUuid: (table: string) => Promise<string | null>,
   request: () => CreateTableRequest,
 ): Promise<LoadedTable> {
-  const known = tables.loaded.get(name);
-  if (known !== undefined) return known;
+  const open = tables.loaded.get(name);
+  if (open !== undefined) return open;
   const identifier = parseTableName(name);
   let table = await catalog.loadTable(identifier);
   if (table === undefined) {
+    const uuid = await knownUuid(name);
+    if (uuid !== null) throw droppedTable(name, uuid);
     try {
       table = await catalog.createTable(identifier, request());
     } catch (error) {
@@ -83,6 +88,14 @@ async function loadOrCreate(
   }
   tables.loaded.set(name, table);
   return table;
+}
+
+function droppedTable(name: string, uuid: string): SluiceError {
+  return new SluiceError(
+    'TABLE_REWOUND',
+    `table ${name}: the checkpoint has written it with uuid ${uuid}, found no such table; it was dropped or moved. Nothing was written. Register the table again, or start a new checkpoint`,
+    { context: { table: name, expected: uuid } },
+  );
 }
 
 function describeTable(

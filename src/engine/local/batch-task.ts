@@ -57,6 +57,8 @@ export interface BatchTask {
   writerId: string;
   /** Distinguishes the workers of one batch in file names. */
   taskIndex: number;
+  /** Times that this process has begun to read the batch before. */
+  attempt: number;
   /** With the leader epoch of the last batch before `from`, where known: the reader checks the log for truncation by it. */
   ranges: RangeToRead[];
   topics: TopicTargets[];

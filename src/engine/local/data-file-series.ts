@@ -1,19 +1,21 @@
 import type { ColumnVector } from '../../columns/vector.ts';
 import type { DataFile, PartitionValue } from '../../core/data-file.ts';
-import { bindPartitionSpec, partitionPath } from '../../iceberg/partition.ts';
+import { bindPartitionSpec } from '../../iceberg/partition.ts';
 import { DEFAULT_PARQUET_OPTIONS } from '../../parquet/options.ts';
 import { ParquetWriter } from '../../parquet/writer.ts';
 import { type FileIO, joinPath } from '../../storage/file-io.ts';
 import type { TargetTable } from './batch-task.ts';
 import { LazyOutput } from './lazy-output.ts';
+import { partitionDirectory } from './partition-directory.ts';
 
 /** Gives the files of one task fresh names that hold the batch, the task and the writer. */
 export class FileNaming {
   private next = 0;
   private readonly prefix: string;
 
-  constructor(batchId: number, taskIndex: number, writerId: string) {
-    this.prefix = `${String(batchId).padStart(8, '0')}-${String(taskIndex).padStart(2, '0')}-${writerId}`;
+  /** `attempt`: the same process may read a batch again; its names must not meet those of the first time. */
+  constructor(batchId: number, taskIndex: number, attempt: number, writerId: string) {
+    this.prefix = `${String(batchId).padStart(8, '0')}-${String(taskIndex).padStart(2, '0')}-${attempt}-${writerId}`;
   }
 
   fresh(): string {
@@ -71,8 +73,9 @@ export class DataFileSeries {
   async finishCurrent(): Promise<void> {
     const writer = this.current;
     if (writer === undefined) return;
-    this.current = undefined;
+    // Until it is closed it stays ours to abort: a write within `close` may meet a full disk.
     const metrics = await writer.close();
+    this.current = undefined;
     this.finished.push({
       ...metrics,
       content: 0,
@@ -98,7 +101,7 @@ export class DataFileSeries {
 
   private open(): ParquetWriter {
     const { target } = this;
-    const directory = partitionPath(bindPartitionSpec(target.spec, [target.schema]), this.partition);
+    const directory = partitionDirectory(bindPartitionSpec(target.spec, [target.schema]), this.partition);
     this.currentPath = joinPath(
       target.dataLocation,
       ...(directory === '' ? [] : [directory]),

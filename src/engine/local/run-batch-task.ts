@@ -89,7 +89,7 @@ class TaskWriters {
   constructor(task: BatchTask, host: TaskHost) {
     this.task = task;
     this.host = host;
-    this.naming = new FileNaming(task.batchId, task.taskIndex, task.writerId);
+    this.naming = new FileNaming(task.batchId, task.taskIndex, task.attempt, task.writerId);
     this.topics = new Map(task.topics.map((t) => [t.topic, t]));
     this.writeLimitBytes = Math.floor(task.budgetBytes * WRITE_SHARE);
     this.rowGroupBytes = Math.min(MAX_ROW_GROUP_BYTES, Math.floor(this.writeLimitBytes / 2));

@@ -1,21 +1,24 @@
-import { RecordColumns } from '../../columns/record-columns.ts';
 import type { ColumnVector } from '../../columns/vector.ts';
 import type { DataFile } from '../../core/data-file.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import type { TargetTable } from './batch-task.ts';
 import { DataFileSeries, type FileNaming } from './data-file-series.ts';
 import { Partitioner, type PartitionRun } from './partitioner.ts';
-import { RowBlock } from './row-block.ts';
+import type { RowBlock } from './row-block.ts';
+import { Spill } from './spill.ts';
 
 /** Open data files of one table and task; beyond it, rows of further partitions wait (see `spill`). */
 export const MAX_OPEN_FILES = 64;
+
+/** Files that are ended at the same time. */
+const CLOSED_AT_ONCE = 8;
 
 /**
  * Writes the rows of one table in one task, a series of files per partition. `append` is synchronous; between appends
  * `settle` writes out what is due, so that memory stays within the limit given there.
  *
- * Rows that would open more than MAX_OPEN_FILES partitions at once are spilled into a block of their own and written
- * by `settle`, sorted by partition, so that a topic whose timestamps are scattered over years neither fails nor holds
+ * Rows that would open more than MAX_OPEN_FILES partitions at once are spilled and written sorted by partition when they
+ * have taken half of the memory, so that a topic whose timestamps are scattered over years neither fails nor holds
  * hundreds of row groups.
  */
 export class TableWriter {
@@ -61,8 +64,8 @@ export class TableWriter {
     while (row < until) {
       const run = this.partitioner.nextRun(block, row, until, this.batchTimestampMs);
       const series = this.open.get(run.key) ?? this.openSeries(run);
-      if (series === undefined) this.spill.add(block, row, run.until);
-      else this.write(series, block, run, row);
+      if (series === undefined) this.spill.add(block, row, run);
+      else this.write(series, block, run, row, run.until);
       row = run.until;
     }
   }
@@ -70,22 +73,23 @@ export class TableWriter {
   /** Ends row groups and files that have their size, and brings the memory under `limitBytes`. */
   async settle(limitBytes: number): Promise<void> {
     for (const series of this.open.values()) await series.settle();
-    if (this.spill.rows > 0) await this.writeSpill();
+    // Written seldom and much at a time: each time makes a file for each of its partitions.
+    if (this.spill.bytes > limitBytes / 2) await this.writeSpill();
     let held = this.bufferedBytes;
     while (held > limitBytes) {
-      const largest = [...this.open.values()].reduce((a, b) => (b.bufferedBytes > a.bufferedBytes ? b : a));
-      await largest.settle(true);
+      await this.largest()?.settle(true);
       const rest = this.bufferedBytes;
       // What a writer holds for its footer does not go before the file ends.
-      if (rest >= held) return;
+      if (rest >= held) return this.writeSpill();
       held = rest;
     }
   }
 
   async close(): Promise<DataFile[]> {
-    if (this.spill.rows > 0) await this.writeSpill();
-    for (const series of this.open.values()) this.closed.push(...(await series.close()));
+    await this.writeSpill();
+    const open = [...this.open.values()];
     this.open.clear();
+    await this.closeAll(open);
     return this.closed;
   }
 
@@ -96,49 +100,76 @@ export class TableWriter {
 
   private openSeries(run: PartitionRun): DataFileSeries | undefined {
     if (this.open.size >= MAX_OPEN_FILES) return undefined;
-    const series = new DataFileSeries(this.target, this.io, this.naming, run.partition, this.rowGroupBytes);
+    const series = this.newSeries(run);
     this.open.set(run.key, series);
     return series;
   }
 
-  private write(series: DataFileSeries, block: RowBlock, run: PartitionRun, from: number): void {
-    series.lastUse = ++this.uses;
-    for (let i = 0; i < this.vectors.length; i++) this.vectors[i] = this.vectorOf(i, block, run);
-    series.append(this.vectors, from, run.until);
+  private newSeries(run: PartitionRun): DataFileSeries {
+    return new DataFileSeries(this.target, this.io, this.naming, run.partition, this.rowGroupBytes);
   }
 
-  /** One partition after another: each file is opened, filled and closed before the next. */
+  private largest(): DataFileSeries | undefined {
+    let largest: DataFileSeries | undefined;
+    let most = 0;
+    for (const series of this.open.values()) {
+      if (series.bufferedBytes <= most) continue;
+      most = series.bufferedBytes;
+      largest = series;
+    }
+    return largest;
+  }
+
+  private write(
+    series: DataFileSeries,
+    block: RowBlock,
+    run: PartitionRun,
+    from: number,
+    until: number,
+  ): void {
+    series.lastUse = ++this.uses;
+    for (let i = 0; i < this.vectors.length; i++) this.vectors[i] = this.vectorOf(i, block, run);
+    series.append(this.vectors, from, until);
+  }
+
+  /** Partition after partition: each file is opened, filled and closed, a few at a time. */
   private async writeSpill(): Promise<void> {
+    if (this.spill.rows === 0) return;
     await this.closeIdle();
-    const pieces = this.spill.take();
-    const byPartition = new Map<string, { run: PartitionRun; block: RowBlock; from: number }[]>();
-    for (const block of pieces) {
-      let row = 0;
-      while (row < block.columns.length) {
-        const run = { ...this.partitioner.nextRun(block, row, block.columns.length, this.batchTimestampMs) };
-        const runs = byPartition.get(run.key) ?? [];
-        runs.push({ run, block, from: row });
-        byPartition.set(run.key, runs);
-        row = run.until;
-      }
+    const ending: DataFileSeries[] = [];
+    for (const { run, forEachStretch } of this.spill.take()) {
+      const series = this.open.get(run.key) ?? this.newSeries(run);
+      forEachStretch((block, from, until) => this.write(series, block, run, from, until));
+      if (this.open.has(run.key)) continue;
+      ending.push(series);
+      if (ending.length === CLOSED_AT_ONCE) await this.closeAll(ending.splice(0));
     }
-    for (const key of [...byPartition.keys()].sort()) {
-      const runs = byPartition.get(key)!;
-      const series =
-        this.open.get(key) ??
-        new DataFileSeries(this.target, this.io, this.naming, runs[0].run.partition, this.rowGroupBytes);
-      for (const { run, block, from } of runs) this.write(series, block, run, from);
-      if (!this.open.has(key)) this.closed.push(...(await series.close()));
-    }
+    await this.closeAll(ending);
   }
 
   /** Makes room for new partitions: the half of the open files that was used longest ago is ended. */
   private async closeIdle(): Promise<void> {
     const byUse = [...this.open.entries()].sort((a, b) => a[1].lastUse - b[1].lastUse);
-    for (const [key, series] of byUse.slice(0, MAX_OPEN_FILES / 2)) {
-      this.closed.push(...(await series.close()));
-      this.open.delete(key);
+    const idle = byUse.slice(0, MAX_OPEN_FILES / 2);
+    for (const [key] of idle) this.open.delete(key);
+    await this.closeAll(idle.map(([, series]) => series));
+  }
+
+  /** Several at once, since ending a file is mostly waiting for the storage. All have ended when it throws. */
+  private async closeAll(list: readonly DataFileSeries[]): Promise<void> {
+    const failures: unknown[] = [];
+    for (let at = 0; at < list.length; at += CLOSED_AT_ONCE) {
+      const part = list.slice(at, at + CLOSED_AT_ONCE);
+      const ended = await Promise.allSettled(part.map((series) => series.close()));
+      for (const [i, end] of ended.entries()) {
+        if (end.status === 'fulfilled') this.closed.push(...end.value);
+        else {
+          failures.push(end.reason);
+          await part[i].abort();
+        }
+      }
     }
+    if (failures.length > 0) throw failures[0];
   }
 
   private vectorOf(column: number, block: RowBlock, run: PartitionRun): ColumnVector {
@@ -168,67 +199,5 @@ export class TableWriter {
       default:
         return { kind: 'constant', value: this.target.defaults[column] };
     }
-  }
-}
-
-/** Copies of rows that wait for their partition's file, one block per topic-partition. */
-class Spill {
-  rows = 0;
-  private blocks = new Map<string, RowBlock>();
-
-  get bytes(): number {
-    let bytes = 0;
-    for (const { columns } of this.blocks.values())
-      bytes += columns.values.end + columns.keys.end + columns.headers.end + columns.length * 48;
-    return bytes;
-  }
-
-  add(block: RowBlock, from: number, until: number): void {
-    const key = `${block.topic}\u0000${block.partition}`;
-    let copy = this.blocks.get(key);
-    if (copy === undefined) {
-      copy = new RowBlock();
-      copy.columns = new RecordColumns();
-      copy.topic = block.topic;
-      copy.topicId = block.topicId;
-      copy.partition = block.partition;
-      this.blocks.set(key, copy);
-    }
-    for (let row = from; row < until; row++) copyRow(block, row, copy);
-    this.rows += until - from;
-  }
-
-  take(): RowBlock[] {
-    const blocks = [...this.blocks.values()];
-    this.blocks = new Map();
-    this.rows = 0;
-    return blocks;
-  }
-}
-
-function copyRow(from: RowBlock, row: number, to: RowBlock): void {
-  const source = from.columns;
-  const target = to.columns;
-  target.offsets.appendWords(source.offsets.words[row * 2], source.offsets.words[row * 2 + 1]);
-  if (source.timestampsMs.isNull(row)) target.timestampsMs.appendNull();
-  else
-    target.timestampsMs.appendWords(
-      source.timestampsMs.words[row * 2],
-      source.timestampsMs.words[row * 2 + 1],
-    );
-  if (from.timestampsMicros.isNull(row)) to.timestampsMicros.appendNull();
-  else
-    to.timestampsMicros.appendWords(
-      from.timestampsMicros.words[row * 2],
-      from.timestampsMicros.words[row * 2 + 1],
-    );
-  for (const [a, b] of [
-    [source.keys, target.keys],
-    [source.values, target.values],
-    [source.headers, target.headers],
-  ]) {
-    const bytes = a.get(row);
-    if (bytes === null) b.appendNull();
-    else b.appendBytes(bytes);
   }
 }

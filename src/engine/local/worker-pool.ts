@@ -9,11 +9,22 @@ import type { FromWorker, ToWorker, WorkerSetup } from './worker.ts';
 
 export type TaskProgress = (records: number, bytes: number) => void;
 
+/** What became of the tasks of a batch. */
+export interface PoolOutcome {
+  /** Of the tasks that ended well. */
+  results: BatchTaskResult[];
+  /** Why the batch cannot be used; undefined where every task ended well. */
+  error: unknown;
+}
+
 /** Runs the tasks of a batch, each in a worker of its own. */
 export interface WorkerPool {
   readonly size: number;
-  /** At most `size` tasks. Rejects with the first error, after all tasks have ended. */
-  run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<BatchTaskResult[]>;
+  /**
+   * At most `size` tasks. Resolves when all have ended, also where some failed: what the others wrote is then the
+   * caller's to delete.
+   */
+  run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<PoolOutcome>;
   close(): Promise<void>;
 }
 
@@ -27,12 +38,12 @@ export class ThreadPool implements WorkerPool {
     this.threads = Array.from({ length: size }, () => new Thread(failpoints));
   }
 
-  async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<BatchTaskResult[]> {
+  async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<PoolOutcome> {
+    signal.throwIfAborted();
     const abort = (): void => {
       for (const thread of this.threads) thread.abort();
     };
     signal.addEventListener('abort', abort, { once: true });
-    if (signal.aborted) abort();
     try {
       const settled = await Promise.allSettled(
         tasks.map(async (task, i) => {
@@ -45,7 +56,7 @@ export class ThreadPool implements WorkerPool {
           }
         }),
       );
-      return results(settled);
+      return outcomeOf(settled);
     } finally {
       signal.removeEventListener('abort', abort);
     }
@@ -68,23 +79,30 @@ export class InlinePool implements WorkerPool {
     this.failpoints = new Failpoints(failpoints);
   }
 
-  async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<BatchTaskResult[]> {
-    const finished: BatchTaskResult[] = [];
-    for (const task of tasks)
-      finished.push(
-        await runBatchTask(task, { io: this.io, signal, failpoints: this.failpoints, onProgress }),
-      );
-    return finished;
+  async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<PoolOutcome> {
+    const results: BatchTaskResult[] = [];
+    try {
+      for (const task of tasks) {
+        results.push(
+          await runBatchTask(task, { io: this.io, signal, failpoints: this.failpoints, onProgress }),
+        );
+      }
+    } catch (error) {
+      return { results, error };
+    }
+    return { results, error: undefined };
   }
 
   async close(): Promise<void> {}
 }
 
 /** The first real error wins over the aborts that it caused. */
-function results(settled: PromiseSettledResult<BatchTaskResult>[]): BatchTaskResult[] {
+function outcomeOf(settled: PromiseSettledResult<BatchTaskResult>[]): PoolOutcome {
   const errors = settled.filter((s) => s.status === 'rejected').map((s) => s.reason as unknown);
-  if (errors.length > 0) throw errors.find((e) => !isAbandoned(e)) ?? errors[0];
-  return settled.map((s) => (s as PromiseFulfilledResult<BatchTaskResult>).value);
+  return {
+    results: settled.filter((s) => s.status === 'fulfilled').map((s) => s.value),
+    error: errors.find((e) => !isAbandoned(e)) ?? errors[0],
+  };
 }
 
 class Thread {

@@ -38,7 +38,7 @@ async function readBack(io: MemoryFileIO, files: readonly DataFile[]): Promise<R
 }
 
 function writer(io: MemoryFileIO, target: TargetTable): TableWriter {
-  return new TableWriter(target, io, new FileNaming(7, 0, 'writer'), NOW, 1024 * 1024);
+  return new TableWriter(target, io, new FileNaming(7, 0, 0, 'writer'), NOW, 1024 * 1024);
 }
 
 async function write(blocks: TestRecord[][], target: TargetTable, io: MemoryFileIO): Promise<DataFile[]> {
@@ -146,7 +146,7 @@ describe('QuarantineWriter', () => {
     const quarantine = new QuarantineWriter(
       targets.quarantine,
       io,
-      new FileNaming(7, 0, 'writer'),
+      new FileNaming(7, 0, 0, 'writer'),
       { batchId: 7, batchTimestampMs: NOW, pipelineName: 'p' },
       1024 * 1024,
     );

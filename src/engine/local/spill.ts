@@ -1,0 +1,160 @@
+import { RecordColumns } from '../../columns/record-columns.ts';
+import type { PartitionRun } from './partitioner.ts';
+import { RowBlock } from './row-block.ts';
+
+/** The rows of one partition in a spill, to be read by `forEachStretch`. */
+export interface SpilledPartition {
+  /** Its `until` is of no meaning. */
+  run: PartitionRun;
+  /** Calls `take` with rows [from, until) of one block after another, in the order in which they came. */
+  forEachStretch(take: (block: RowBlock, from: number, until: number) => void): void;
+}
+
+interface SpilledBlock {
+  block: RowBlock;
+  /** The partition of each row: an index into the list of runs. */
+  partitionOf: Int32Array;
+}
+
+/** Copies of rows that wait for their partition's file: one block per topic-partition, and the partition of each row. */
+export class Spill {
+  rows = 0;
+  private blocks = new Map<string, SpilledBlock>();
+  private runs: PartitionRun[] = [];
+  private indexOf = new Map<string, number>();
+
+  /** Memory held, room to grow included. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const { block, partitionOf } of this.blocks.values()) {
+      const { columns } = block;
+      for (const column of [columns.values, columns.keys, columns.headers])
+        bytes += column.data.byteLength + column.starts.byteLength;
+      for (const column of [columns.offsets, columns.timestampsMs, block.timestampsMicros])
+        bytes += column.words.byteLength + column.nulls.byteLength;
+      bytes += partitionOf.byteLength;
+    }
+    return bytes;
+  }
+
+  /** Copies rows [from, run.until) of a block, which belong to one partition and share dt and hour. */
+  add(block: RowBlock, from: number, run: PartitionRun): void {
+    const index = this.indexOfRun(run);
+    const spilled = this.blockFor(block);
+    const at = spilled.block.columns.length;
+    const end = at + run.until - from;
+    if (end > spilled.partitionOf.length) {
+      const grown = new Int32Array(Math.max(end, spilled.partitionOf.length * 2));
+      grown.set(spilled.partitionOf.subarray(0, at));
+      spilled.partitionOf = grown;
+    }
+    spilled.partitionOf.fill(index, at, end);
+    for (let row = from; row < run.until; row++) copyRow(block, row, spilled.block);
+    this.rows += run.until - from;
+  }
+
+  /** Everything, by partition in the order of their keys. The spill is empty afterwards. */
+  take(): SpilledPartition[] {
+    const { runs } = this;
+    const sorted = [...this.blocks.values()].map(({ block, partitionOf }) =>
+      sortByPartition(block, partitionOf, runs.length),
+    );
+    this.blocks = new Map();
+    this.runs = [];
+    this.indexOf = new Map();
+    this.rows = 0;
+    return runs
+      .map((run, index) => ({
+        run,
+        forEachStretch: (take: (block: RowBlock, from: number, until: number) => void) => {
+          for (const { block, rows, starts } of sorted)
+            eachStretch(rows, starts[index], starts[index + 1], (from, until) => take(block, from, until));
+        },
+      }))
+      .sort((a, b) => (a.run.key < b.run.key ? -1 : a.run.key > b.run.key ? 1 : 0));
+  }
+
+  /** Runs of one partition that differ in dt or hour (where the table is not partitioned by them) are kept apart. */
+  private indexOfRun(run: PartitionRun): number {
+    const name = `${run.key}\u0000${run.dt}\u0000${run.hour}`;
+    let index = this.indexOf.get(name);
+    if (index === undefined) {
+      index = this.runs.length;
+      this.runs.push({ ...run });
+      this.indexOf.set(name, index);
+    }
+    return index;
+  }
+
+  private blockFor(source: RowBlock): SpilledBlock {
+    const key = `${source.topic}\u0000${source.partition}`;
+    let spilled = this.blocks.get(key);
+    if (spilled === undefined) {
+      const block = new RowBlock();
+      block.columns = new RecordColumns();
+      block.topic = source.topic;
+      block.topicId = source.topicId;
+      block.partition = source.partition;
+      spilled = { block, partitionOf: new Int32Array(1024) };
+      this.blocks.set(key, spilled);
+    }
+    return spilled;
+  }
+}
+
+/** A counting sort: rows[starts[p], starts[p + 1]) are the rows of partition p, ascending. */
+function sortByPartition(
+  block: RowBlock,
+  partitionOf: Int32Array,
+  partitions: number,
+): { block: RowBlock; rows: Int32Array; starts: Int32Array } {
+  const count = block.columns.length;
+  const starts = new Int32Array(partitions + 1);
+  for (let row = 0; row < count; row++) starts[partitionOf[row] + 1]++;
+  for (let p = 0; p < partitions; p++) starts[p + 1] += starts[p];
+  const next = starts.slice();
+  const rows = new Int32Array(count);
+  for (let row = 0; row < count; row++) rows[next[partitionOf[row]]++] = row;
+  return { block, rows, starts };
+}
+
+/** Rows that follow each other are handed on together. */
+function eachStretch(
+  rows: Int32Array,
+  start: number,
+  end: number,
+  take: (from: number, until: number) => void,
+): void {
+  for (let i = start; i < end; ) {
+    const from = rows[i];
+    let until = from + 1;
+    for (i++; i < end && rows[i] === until; i++) until++;
+    take(from, until);
+  }
+}
+
+function copyRow(from: RowBlock, row: number, to: RowBlock): void {
+  const source = from.columns;
+  const target = to.columns;
+  target.offsets.appendWords(source.offsets.words[row * 2], source.offsets.words[row * 2 + 1]);
+  if (source.timestampsMs.isNull(row)) target.timestampsMs.appendNull();
+  else
+    target.timestampsMs.appendWords(
+      source.timestampsMs.words[row * 2],
+      source.timestampsMs.words[row * 2 + 1],
+    );
+  if (from.timestampsMicros.isNull(row)) to.timestampsMicros.appendNull();
+  else
+    to.timestampsMicros.appendWords(
+      from.timestampsMicros.words[row * 2],
+      from.timestampsMicros.words[row * 2 + 1],
+    );
+  copyBytes(source.keys, row, target.keys);
+  copyBytes(source.values, row, target.values);
+  copyBytes(source.headers, row, target.headers);
+}
+
+function copyBytes(from: RecordColumns['values'], row: number, to: RecordColumns['values']): void {
+  if (from.isNull(row)) to.appendNull();
+  else to.appendFrom(from.data, from.starts[row] + 4, from.starts[row + 1] - from.starts[row] - 4, true);
+}
