@@ -8,6 +8,7 @@ import type { LocalFileHandle } from './local-fs.ts';
  * 256 KiB reach the speed of the page cache, pieces of 4 KiB a thirtieth of it.
  */
 const GATHER_BYTES = 256 * 1024;
+const FIRST_BUFFER_BYTES = 4096;
 
 /** What becomes of the temporary file. */
 export interface LocalOutputEnd {
@@ -45,9 +46,7 @@ export class LocalOutputFile implements OutputFile {
         await this.#handle.write(bytes);
       } else if (bytes.length > 0) {
         if (this.#buffered + bytes.length > GATHER_BYTES) await this.#flush();
-        this.#buffer ??= new Uint8Array(GATHER_BYTES);
-        this.#buffer.set(bytes, this.#buffered);
-        this.#buffered += bytes.length;
+        this.#gather(bytes);
       }
     } catch (error) {
       // A part of the bytes may be in the file: it can only be given up.
@@ -76,6 +75,19 @@ export class LocalOutputFile implements OutputFile {
   async abort(): Promise<void> {
     if (this.#state === 'closed') return;
     await this.#giveUp();
+  }
+
+  /** The buffer grows with what is written: thousands of small files must not take a large one each. */
+  #gather(bytes: Uint8Array): void {
+    const end = this.#buffered + bytes.length;
+    if (this.#buffer === undefined || end > this.#buffer.length) {
+      const size = Math.min(GATHER_BYTES, Math.max(FIRST_BUFFER_BYTES, end, 2 * (this.#buffer?.length ?? 0)));
+      const grown = new Uint8Array(size);
+      if (this.#buffer !== undefined) grown.set(this.#buffer.subarray(0, this.#buffered));
+      this.#buffer = grown;
+    }
+    this.#buffer.set(bytes, this.#buffered);
+    this.#buffered = end;
   }
 
   async #flush(): Promise<void> {
