@@ -1,7 +1,8 @@
 /**
  * Named points at which a run can be killed, so that "a crash at any point" is a thing that tests and people can try.
  * A specification is a comma list of `name[@n]=action`: at the n-th passing (1 by default) of the point. Actions: `kill`
- * (SIGKILL to the own process: nothing is cleaned up), `throw` (an INTERNAL error).
+ * (SIGKILL to the own process: nothing is cleaned up), `stop` (SIGSTOP: it stands still until SIGCONT), `throw` (an
+ * INTERNAL error).
  */
 import { SluiceError } from '../errors.ts';
 
@@ -27,32 +28,37 @@ export const FAILPOINTS = [
 
 export type FailpointName = (typeof FAILPOINTS)[number];
 
+type Action = 'kill' | 'stop' | 'throw';
+
 interface Armed {
   name: string;
   at: number;
-  action: 'kill' | 'throw';
+  action: Action;
   seen: number;
 }
 
 export class Failpoints {
   private readonly armed: Armed[];
-  private readonly kill: () => void;
+  private readonly signal: (signal: 'SIGKILL' | 'SIGSTOP') => void;
 
   /** Throws USAGE for a name or an action that does not exist. */
-  constructor(specification: string, kill: () => void = () => process.kill(process.pid, 'SIGKILL')) {
-    this.kill = kill;
+  constructor(
+    specification: string,
+    signal: (signal: 'SIGKILL' | 'SIGSTOP') => void = (name) => void process.kill(process.pid, name),
+  ) {
+    this.signal = signal;
     this.armed = specification
       .split(',')
       .filter((part) => part.trim() !== '')
       .map((part) => {
-        const match = /^\s*([a-z-]+)(?:@(\d+))?=(kill|throw)\s*$/.exec(part);
+        const match = /^\s*([a-z-]+)(?:@(\d+))?=(kill|stop|throw)\s*$/.exec(part);
         if (match === null || !(FAILPOINTS as readonly string[]).includes(match[1])) {
           throw new SluiceError(
             'USAGE',
-            `failpoint "${part.trim()}": expected NAME[@N]=kill|throw with NAME one of ${FAILPOINTS.join(', ')}`,
+            `failpoint "${part.trim()}": expected NAME[@N]=kill|stop|throw with NAME one of ${FAILPOINTS.join(', ')}`,
           );
         }
-        return { name: match[1], at: Number(match[2] ?? 1), action: match[3] as 'kill' | 'throw', seen: 0 };
+        return { name: match[1], at: Number(match[2] ?? 1), action: match[3] as Action, seen: 0 };
       });
   }
 
@@ -62,7 +68,7 @@ export class Failpoints {
     for (const point of this.armed) {
       if (point.name !== name || ++point.seen !== point.at) continue;
       if (point.action === 'throw') throw new SluiceError('INTERNAL', `failpoint ${name} reached`);
-      this.kill();
+      this.signal(point.action === 'kill' ? 'SIGKILL' : 'SIGSTOP');
     }
   }
 }
