@@ -9,16 +9,17 @@ import type {
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { getOffset, type OffsetMap, type OffsetRange, offsetEntries } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
-import { SluiceError } from '../errors.ts';
+import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import { checkTable } from '../iceberg/commit.ts';
-import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { EpochEndOffset, KafkaCluster } from '../kafka/cluster.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import type { PlannedBatch } from './batch-runner.ts';
 import { commitContext } from './commit-context.ts';
 import type { Failpoints } from './failpoint.ts';
 import type { EngineHost } from './host.ts';
-import { checkCluster, checkIdentity, deletedError, findLostRanges, type KnownSource } from './loss-check.ts';
+import type { KnownSource } from './known-source.ts';
+import { checkCluster, checkIdentity, deletedError, findLostRanges } from './loss-check.ts';
 import { addNewPartitions, planRanges, positionsAfter, startingPositions } from './plan-batch.ts';
 import { parseRoutingText, routeTopics, routingText } from './routing.ts';
 import { sha256Hex } from './sha256.ts';
@@ -67,6 +68,7 @@ export class BatchPlanner {
     if (point.kind === 'next') return null;
     const plan = await checkpoint.plan(point.batchId);
     if (plan === null) throw plannedElsewhere(point.batchId);
+    await this.assertFollows(plan);
     if ((await checkpoint.prepared(point.batchId)) === null)
       checkIdentity({ ...this.known, positions: new Map() }, await this.observe());
     host.log.info(`batch ${point.batchId} was planned and not committed: it is taken up again`, {
@@ -80,6 +82,26 @@ export class BatchPlanner {
       latestOffsetMs: 0,
       walCommitMs: 0,
     };
+  }
+
+  /** A planned range begins where the batch before ended, or where what lies between was given up on record. */
+  private async assertFollows(plan: BatchPlan): Promise<void> {
+    const { checkpoint } = this.context;
+    const before =
+      plan.batchId === 0 ? await checkpoint.initialOffsets() : await checkpoint.offsets(plan.batchId - 1);
+    for (const range of plan.ranges) {
+      let from =
+        (before === null ? undefined : getOffset(before, range.topic, range.partition)) ?? range.from;
+      for (const lost of plan.lost)
+        if (lost.topic === range.topic && lost.partition === range.partition && lost.from === from)
+          from = lost.until;
+      if (from === range.from) continue;
+      throw new SluiceError(
+        'CHECKPOINT_CORRUPT',
+        `plan ${plan.batchId}: ${range.topic}-${range.partition} is planned from ${range.from}, but the batch before ended at ${from}; restore the checkpoint's files from one copy`,
+        { context: { topic: range.topic, partition: range.partition, expected: from, found: range.from } },
+      );
+    }
   }
 
   /**
@@ -166,7 +188,7 @@ export class BatchPlanner {
     const { cluster, config, sleep } = this.context;
     // Topics that another cluster does not have are not missing: they were never there.
     checkCluster(this.known?.clusterId ?? null, cluster.clusterId);
-    return observeSourceSettled(cluster, config.source, this.known?.positions ?? new Map(), sleep);
+    return observeSourceSettled(cluster, config.source, this.known, sleep);
   }
 
   /** Brings what is known and what the brokers say together: identity, losses, new partitions. */
@@ -222,8 +244,7 @@ export class BatchPlanner {
         ({ topic, partition }) => state.topicIds.has(topic) && this.epochOf(topic, partition) !== undefined,
       )
       .map(({ topic, partition }) => ({ topic, partition, epoch: this.epochOf(topic, partition)!.epoch }));
-    if (asked.length === 0) return;
-    for (const answer of await this.context.cluster.epochEndOffsets(asked)) {
+    for (const answer of await this.epochEnds(asked)) {
       const position = getOffset(known.positions, answer.topic, answer.partition)!;
       const { epoch, endOffset } = this.epochOf(answer.topic, answer.partition)!;
       // Not with the position: between the last batch and it there may be compacted offsets of later epochs.
@@ -243,6 +264,22 @@ export class BatchPlanner {
     }
   }
 
+  /** Brokers before 2.0 cannot be asked by epoch: there the offsets alone must tell. */
+  private async epochEnds(
+    asked: { topic: string; partition: number; epoch: number }[],
+  ): Promise<EpochEndOffset[]> {
+    if (asked.length === 0) return [];
+    try {
+      return await this.context.cluster.epochEndOffsets(asked);
+    } catch (error) {
+      if (!isSluiceError(error, 'UNSUPPORTED')) throw error;
+      this.context.host.log.debug('the brokers do not tell the ends of leader epochs', {
+        error: error.message,
+      });
+      return [];
+    }
+  }
+
   private async oldestRecords(lost: readonly LostRange[]): Promise<Map<string, number>> {
     const answers = await this.context.cluster.listOffsets(lost, { timestampMs: 0n });
     return new Map(
@@ -257,7 +294,7 @@ export class BatchPlanner {
     const { config, catalog, checkpoint } = this.context;
     const topics = [...state.topicIds.keys()].sort();
     const key = tablesKey(this.routing().hash, topics);
-    if (this.tables?.key === key) return this.tables.tables;
+    if (this.tables?.key === key && !(await this.isEvolved(this.tables.tables))) return this.tables.tables;
     const tables = await openTargetTables(
       catalog,
       routeTopics(topics, config.tables),
@@ -280,6 +317,21 @@ export class BatchPlanner {
     }
     this.tables = { key, tables };
     return tables;
+  }
+
+  /** Has anyone given a table another schema or partition spec since it was bound? */
+  private async isEvolved(tables: TargetTables): Promise<boolean> {
+    for (const [name, bound] of tables.loaded) {
+      const now = (await this.context.catalog.loadTable(parseTableName(name)))?.metadata;
+      const { tableUuid, currentSchemaId, defaultSpecId } = bound.metadata;
+      if (
+        now?.tableUuid !== tableUuid ||
+        now.currentSchemaId !== currentSchemaId ||
+        now.defaultSpecId !== defaultSpecId
+      )
+        return true;
+    }
+    return false;
   }
 
   private makePlan(state: SourceState, ranges: OffsetRange[], tables: PlannedTable[]): BatchPlan {

@@ -1,16 +1,9 @@
-import type { LostRange, TopicIncarnation } from '../checkpoint/records.ts';
-import { getOffset, type OffsetMap, offsetEntries, setOffset } from '../core/offset-range.ts';
+import type { LostRange } from '../checkpoint/records.ts';
+import { getOffset, offsetEntries, setOffset } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
 import { SluiceError } from '../errors.ts';
+import type { KnownSource } from './known-source.ts';
 import type { SourceState } from './source-state.ts';
-
-/** What the checkpoint knows of the log that it came from. */
-export interface KnownSource {
-  clusterId: string | null;
-  topics: TopicIncarnation[];
-  /** The next offset to read of every partition. */
-  positions: OffsetMap;
-}
 
 /** Throws CLUSTER_REPLACED, TOPIC_REPLACED or PARTITIONS_DELETED: the log is not the one that the checkpoint came from (spec 20). */
 export function checkIdentity(known: KnownSource, state: SourceState): void {
@@ -25,11 +18,11 @@ export function checkIdentity(known: KnownSource, state: SourceState): void {
       { context: { topic, expected: topicId, found } },
     );
   }
-  const present = new Set(state.partitions.map((p) => topicPartitionKey(p.topic, p.partition)));
   const gone: string[] = [];
   for (const { topic, partition } of offsetEntries(known.positions)) {
-    if (state.topicIds.has(topic) && !present.has(topicPartitionKey(topic, partition)))
-      gone.push(topicPartitionKey(topic, partition));
+    const count = state.partitionCounts.get(topic);
+    // A topic or partition that is no longer read is not gone: it keeps its position.
+    if (count !== undefined && partition >= count) gone.push(topicPartitionKey(topic, partition));
   }
   if (gone.length > 0) {
     throw new SluiceError(

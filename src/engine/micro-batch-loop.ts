@@ -11,6 +11,9 @@ import type { Failpoints } from './failpoint.ts';
 import type { EngineHost, RunSummary } from './host.ts';
 import { abandoned, isAbandoned } from './local/abandoned.ts';
 
+/** The least pause after a plan that found nothing, as Spark's `spark.sql.streaming.pollingDelay`. */
+const IDLE_PAUSE_MS = 10;
+
 export interface MicroBatchLoopContext {
   config: PipelineConfig;
   host: EngineHost;
@@ -63,7 +66,8 @@ export class MicroBatchLoop {
         limit: this.context.config.source.maxOffsetsPerTrigger,
       });
       if (batch !== null && !(await this.runBatch(batch))) return 'abandoned';
-      await this.idleUntil(nextTriggerTime(startedAt, intervalMs));
+      const next = nextTriggerTime(startedAt, intervalMs);
+      await this.idleUntil(batch === null ? Math.max(next, host.now() + IDLE_PAUSE_MS) : next);
     }
     return 'asked';
   }

@@ -27,18 +27,20 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
   const pool = host.seams?.inlineWorkers
     ? new InlinePool(1, io, host.failpoints)
     : new ThreadPool(config.source.workers, host.failpoints);
-  const closers: (() => Promise<void>)[] = [() => pool.close()];
+  const connecting = new AbortController();
+  const closers: (() => Promise<void>)[] = [() => pool.close(), async () => connecting.abort()];
   try {
     const cluster = KafkaCluster.connect({
       bootstrapServers: config.source.bootstrapServers,
       clientId: config.source.kafka['client.id'] ?? `sluice-${config.name}`,
       kafka: kafkaClientOptions(config.source),
       requestDeadlineMs: config.source.requestDeadlineMs,
-      now: () => host.now(),
       random: () => host.random(),
-      log: (line) => host.log[line.level](line.msg, line),
+      log: ({ level, msg, ...context }) => host.log[level](msg, context),
+      signal: connecting.signal,
     });
-    cluster.then((c) => closers.push(() => c.close())).catch(() => undefined);
+    // Its error is met where it is awaited, unless another one ends the run before.
+    cluster.catch(() => undefined);
     const checkpoint = await Checkpoint.open({
       io,
       location: config.checkpointLocation,
@@ -108,6 +110,12 @@ async function takeLease(
   const timer = setInterval(() => {
     checkpoint
       .heartbeat()
+      .then((other) => {
+        if (other !== undefined)
+          host.log.warn(
+            `process ${other.pid} on ${other.host} has taken over this checkpoint, as this process gave no sign of life; one of the two will stop`,
+          );
+      })
       .catch((error: unknown) => host.log.warn('the lease could not be renewed', { error: String(error) }));
   }, LEASE_HEARTBEAT_MS);
   timer.unref();

@@ -1,15 +1,18 @@
 import type { SourceConfig } from '../config/pipeline-config.ts';
-import { getOffset, type OffsetMap, setOffset } from '../core/offset-range.ts';
+import { getOffset, type OffsetMap, offsetEntries, setOffset } from '../core/offset-range.ts';
 import { compareTopicPartitions, type TopicPartition } from '../core/topic-partition.ts';
-import { SluiceError } from '../errors.ts';
+import { isSluiceError, SluiceError } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
+import type { KnownSource } from './known-source.ts';
 
 /** What the brokers say at one moment about the partitions that are read. */
 export interface SourceState {
   clusterId: string | null;
   topicIds: Map<string, string | null>;
-  /** In order of topic and partition. */
+  /** Those that are read, in order of topic and partition. */
   partitions: TopicPartition[];
+  /** How many partitions each topic has, read or not. */
+  partitionCounts: Map<string, number>;
   /** Log start offsets. */
   earliest: OffsetMap;
   /** The offsets up to which a reader of the isolation level may read: the last stable offset or the high watermark. */
@@ -38,9 +41,11 @@ export async function observeSource(cluster: KafkaCluster, source: SourceConfig)
   }
   const topicIds = new Map<string, string | null>();
   const partitions: TopicPartition[] = [];
+  const partitionCounts = new Map<string, number>();
   const leaderEpochs: OffsetMap = new Map();
   for (const topic of metadata.topics) {
     topicIds.set(topic.topic, topic.topicId);
+    partitionCounts.set(topic.topic, topic.partitions.length);
     const found = new Set(topic.partitions.map((p) => p.partition));
     const wanted = selection.kind === 'assign' ? selection.partitions.get(topic.topic)! : [...found];
     for (const partition of wanted) {
@@ -65,18 +70,22 @@ export async function observeSource(cluster: KafkaCluster, source: SourceConfig)
     );
   }
   partitions.sort(compareTopicPartitions);
-  const [earliest, highWatermark] = [
-    await offsetsOf(cluster, partitions, 'earliest'),
-    await offsetsOf(cluster, partitions, 'highWatermark'),
-  ];
-  const latest =
-    source.isolationLevel === 'read_committed'
-      ? await offsetsOf(cluster, partitions, 'lastStable')
-      : highWatermark;
+  const [earliest, highWatermark, stable] = await Promise.all([
+    offsetsOf(cluster, partitions, 'earliest'),
+    offsetsOf(cluster, partitions, 'highWatermark'),
+    source.isolationLevel === 'read_committed' ? offsetsOf(cluster, partitions, 'lastStable') : null,
+  ]);
+  const latest = stable ?? highWatermark;
+  // Asked at once, the two are of different moments: a last stable offset is never above the high watermark.
+  for (const { topic, partition } of partitions) {
+    const end = getOffset(latest, topic, partition)!;
+    if (end > getOffset(highWatermark, topic, partition)!) setOffset(highWatermark, topic, partition, end);
+  }
   return {
     clusterId: metadata.clusterId,
     topicIds,
     partitions,
+    partitionCounts,
     earliest,
     latest,
     highWatermark,
@@ -103,26 +112,39 @@ async function offsetsOf(
 }
 
 /**
- * As `observeSource`, asked again up to `fetchOffset.numRetries` times while a latest offset is smaller than what is
- * known: a follower that just became leader may lag for a moment (spec 20).
+ * As `observeSource`, asked again up to `fetchOffset.numRetries` times while the answer may be of a moment only: a topic
+ * or partition that was known is missing (brokers do not learn of a topic all at once), or a log is shorter than what
+ * was read of it (a follower that just became leader may lag; spec 20). The last answer stands.
  */
 export async function observeSourceSettled(
   cluster: KafkaCluster,
   source: SourceConfig,
-  known: OffsetMap,
+  known: KnownSource | undefined,
   sleep: (ms: number) => Promise<void>,
 ): Promise<SourceState> {
-  let state = await observeSource(cluster, source);
-  for (let attempt = 0; attempt < source.fetchOffsetNumRetries && isBehind(state, known); attempt++) {
+  for (let attempt = 0; ; attempt++) {
+    const last = attempt >= source.fetchOffsetNumRetries;
+    try {
+      const state = await observeSource(cluster, source);
+      if (last || known === undefined || isSettled(state, known)) return state;
+    } catch (error) {
+      if (last || !(isSluiceError(error, 'TOPIC_NOT_FOUND') || isSluiceError(error, 'PARTITIONS_DELETED')))
+        throw error;
+    }
     await sleep(source.fetchOffsetRetryIntervalMs);
-    state = await observeSource(cluster, source);
   }
-  return state;
 }
 
-function isBehind(state: SourceState, known: OffsetMap): boolean {
-  return state.partitions.some(({ topic, partition }) => {
-    const position = getOffset(known, topic, partition);
-    return position !== undefined && getOffset(state.highWatermark, topic, partition)! < position;
-  });
+/** Another incarnation of a topic is no matter of waiting. */
+function isSettled(state: SourceState, known: KnownSource): boolean {
+  const ids = new Map(known.topics.map((t) => [t.topic, t.topicId]));
+  for (const { topic, partition, offset } of offsetEntries(known.positions)) {
+    const id = ids.get(topic) ?? null;
+    const found = state.topicIds.get(topic) ?? null;
+    if (!state.topicIds.has(topic) || (id !== null && found !== null && id !== found)) continue;
+    if (partition >= state.partitionCounts.get(topic)!) return false;
+    const end = getOffset(state.highWatermark, topic, partition);
+    if (end !== undefined && end < offset) return false;
+  }
+  return true;
 }

@@ -19,6 +19,8 @@ export interface KafkaClientOptions {
   /** Milliseconds on a clock that never goes back. */
   readonly now?: () => number;
   readonly log?: (line: KafkaLogLine) => void;
+  /** Closes the client, also while it connects. */
+  readonly signal?: AbortSignal;
 }
 
 export interface BrokerAddress {

@@ -92,13 +92,18 @@ export class ClusterView {
     for (const option of this.settings.unused) {
       this.log({ level: 'warn', msg: `option ${option} has no meaning for Sluice and is not used`, option });
     }
+    const { signal } = this.options;
+    signal?.throwIfAborted();
+    signal?.addEventListener('abort', this.closeNow, { once: true });
     try {
       await this.metadata([]);
     } catch (e) {
       await this.close();
-      throw e;
+      throw signal?.aborted ? signal.reason : e;
     }
   }
+
+  private readonly closeNow = (): void => void this.close();
 
   /** From the newest metadata. */
   get clusterId(): string | null {
@@ -248,6 +253,7 @@ export class ClusterView {
 
   /** Closes all connections; what is still being asked fails. */
   async close(): Promise<void> {
+    this.options.signal?.removeEventListener('abort', this.closeNow);
     if (!this.closing.signal.aborted) this.closing.abort(closedError());
     this.pool.close();
   }

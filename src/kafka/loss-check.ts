@@ -1,5 +1,5 @@
 import { SluiceError } from '../errors.ts';
-import type { ClusterView } from './cluster-view.ts';
+import type { ClusterView, EpochEndOffset } from './cluster-view.ts';
 import { retentionLoss, shrunkLog, truncatedLog } from './errors.ts';
 import { skipTo } from './partition-cursor.ts';
 import type { RangeState } from './range-state.ts';
@@ -104,15 +104,25 @@ export async function checkNothingServed(
   state.progressed();
 }
 
+/** Nothing from brokers before 2.0, which cannot be asked by epoch: there the offsets alone must tell. */
+async function epochEnds(cluster: ClusterView, asked: readonly RangeState[]): Promise<EpochEndOffset[]> {
+  try {
+    return await cluster.epochEndOffsets(
+      asked.map((s) => ({ topic: s.range.topic, partition: s.range.partition, epoch: s.lastEpoch })),
+    );
+  } catch (error) {
+    if (error instanceof SluiceError && error.code === 'UNSUPPORTED') return [];
+    throw error;
+  }
+}
+
 /** Throws DATA_LOSS where the log was truncated below a position (KIP-320); for those states whose last epoch is known. */
 export async function checkTruncation(cluster: ClusterView, states: readonly RangeState[]): Promise<void> {
   const asked = states.filter(
     (s) => s.lastEpoch >= 0 && s.leaderEpoch >= 0 && s.provedEpoch !== s.leaderEpoch,
   );
   if (asked.length === 0) return;
-  const answers = await cluster.epochEndOffsets(
-    asked.map((s) => ({ topic: s.range.topic, partition: s.range.partition, epoch: s.lastEpoch })),
-  );
+  const answers = await epochEnds(cluster, asked);
   for (const [i, { epoch, endOffset }] of answers.entries()) {
     const state = asked[i];
     // Compared with the end of the batch, not with the position: compaction may have emptied what lies between them.

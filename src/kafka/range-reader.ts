@@ -65,7 +65,7 @@ export async function readRanges(options: ReadRangesOptions): Promise<PartitionC
   options.signal?.throwIfAborted();
   const states = options.ranges.map((range) => new RangeState(range));
   if (states.every((s) => s.finished)) return states.map((s) => s.cursor);
-  const cluster = await KafkaCluster.connect(options.client);
+  const cluster = await KafkaCluster.connect({ ...options.client, signal: options.signal });
   const reader = new RangeReader(options, cluster, states);
   try {
     await reader.run();
@@ -135,6 +135,7 @@ class RangeReader implements LaneOwner {
     const onAbort = () => this.fail(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
+      signal?.throwIfAborted();
       this.spawn(this.start());
       await this.done.promise;
       // Nothing may be handed on once this has returned or thrown.

@@ -20,6 +20,7 @@ export function stateOf(
     partitions: Object.entries(latest).flatMap(([topic, list]) =>
       list.map((_, partition) => ({ topic, partition })),
     ),
+    partitionCounts: new Map(Object.entries(latest).map(([topic, list]) => [topic, list.length])),
     earliest: offsets(earliest),
     latest: offsets(latest),
     highWatermark: offsets(highWatermark),

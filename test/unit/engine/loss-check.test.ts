@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { formatOffsetMap } from '../../../src/core/offset-range.ts';
-import {
-  checkIdentity,
-  deletedError,
-  findLostRanges,
-  type KnownSource,
-} from '../../../src/engine/loss-check.ts';
+import type { KnownSource } from '../../../src/engine/known-source.ts';
+import { checkIdentity, deletedError, findLostRanges } from '../../../src/engine/loss-check.ts';
 import { offsets, stateOf } from '../../support/source-state.ts';
 
 const known = (positions: Record<string, number[]>): KnownSource => ({
