@@ -31,6 +31,7 @@ export interface TableInput {
   valueType?: 'string' | 'binary';
   keyType?: 'binary' | 'string';
   tombstones?: 'keep' | 'drop';
+  maxRecordBytes?: Size;
   formatVersion?: 2 | 3;
   codec?: 'zstd' | 'snappy' | 'gzip' | 'lz4' | 'none';
   codecLevel?: number;
@@ -47,7 +48,7 @@ export interface PipelineInput {
   trigger?: 'availableNow' | 'once' | { processingTime?: Duration; availableNow?: true; once?: true };
   source: SourceInput;
   tables?: TableInput[];
-  quarantine?: { maxRatio?: number; window?: number };
+  quarantine?: { maxRatio?: number; window?: number; keepBytes?: Size };
   shutdown?: { timeout?: Duration };
   retention?: { minBatchesToRetain?: number };
   progress?: { keep?: number };

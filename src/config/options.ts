@@ -206,10 +206,11 @@ const source: Option[] = [
   {
     section: 'source',
     key: 'kafkaConsumer.pollTimeoutMs',
-    doc: 'How long one read of records may take before it is tried again.',
+    doc: 'Spark: how long an executor waits for records.',
     type: { kind: 'integer', min: 1, max: 3_600_000 },
     unit: 'ms',
     default: 120_000,
+    noEffect: 'kafka.request.timeout.ms and kafka.request.deadline say how long a read may take',
     since: SINCE,
   },
   {
@@ -336,6 +337,14 @@ const tables: Option[] = [
   },
   {
     section: 'tables[]',
+    key: 'maxRecordBytes',
+    doc: 'A record whose key and value are larger together goes to quarantine as TOO_LARGE, and the records around it land. Without it only `memory` bounds a record.',
+    type: { kind: 'bytes', min: 1, max: 1024 * MIB },
+    unit: 'bytes',
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
     key: 'properties',
     doc: 'Table properties of a new table.',
     type: { kind: 'properties' },
@@ -359,6 +368,15 @@ const keeping: Option[] = [
     type: { kind: 'integer', min: 1, max: 1_000_000_000 },
     default: 10_000,
     unit: 'records',
+    since: SINCE,
+  },
+  {
+    section: 'quarantine',
+    key: 'keepBytes',
+    doc: 'How much of a value that is TOO_LARGE is kept; its length and SHA-256 are kept whatever its size. Values quarantined for other reasons are kept whole.',
+    type: { kind: 'bytes', min: 0, max: 1024 * MIB },
+    unit: 'bytes',
+    default: '1MB',
     since: SINCE,
   },
   {

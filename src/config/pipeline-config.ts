@@ -13,7 +13,7 @@ export interface PipelineConfig {
   trigger: Trigger;
   source: SourceConfig;
   tables: TableRule[];
-  quarantine: { maxRatio: number; window: number };
+  quarantine: { maxRatio: number; window: number; keepBytes: number };
   shutdownTimeoutMs: number;
   retention: { minBatchesToRetain: number };
   progress: { keep: number };
@@ -63,6 +63,8 @@ export interface TableRule {
   valueType: 'string' | 'binary';
   keyType: 'binary' | 'string';
   tombstones: 'keep' | 'drop';
+  /** Key and value together; null: no limit. */
+  maxRecordBytes: number | null;
   formatVersion: 2 | 3;
   codec: ParquetCodec;
   codecLevel: number;

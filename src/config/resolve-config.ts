@@ -32,6 +32,7 @@ export function resolveConfig(values: Values, context: ResolveContext): Pipeline
     quarantine: {
       maxRatio: values.get<number>('quarantine', 'maxRatio')!,
       window: values.get<number>('quarantine', 'window')!,
+      keepBytes: values.get<number>('quarantine', 'keepBytes')!,
     },
     shutdownTimeoutMs: values.get<number>('shutdown', 'timeout')!,
     retention: { minBatchesToRetain: values.get<number>('retention', 'minBatchesToRetain')! },
@@ -116,6 +117,7 @@ function tableRule(values: Values, index: number): TableRule {
     valueType: get<TableRule['valueType']>('valueType')!,
     keyType: get<TableRule['keyType']>('keyType')!,
     tombstones: get<TableRule['tombstones']>('tombstones')!,
+    maxRecordBytes: get<number>('maxRecordBytes') ?? null,
     formatVersion: get<TableRule['formatVersion']>('formatVersion')!,
     codec: get<ParquetCodec>('codec')!,
     codecLevel: get<number>('codecLevel')!,

@@ -261,6 +261,7 @@ export class BatchRunner {
         isolationLevel: config.source.isolationLevel,
       },
       budgetBytes,
+      quarantineKeepBytes: config.quarantine.keepBytes,
     }));
   }
 

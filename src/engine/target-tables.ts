@@ -129,6 +129,7 @@ function describeTable(
     defaults: schema.fields.map(writeDefault),
     timeZone: rule.timeZone,
     tombstones: rule.tombstones,
+    maxRecordBytes: rule.maxRecordBytes,
     codec: rule.codec,
     codecLevel: rule.codecLevel,
     targetFileSizeBytes: rule.targetFileSizeBytes,

@@ -91,6 +91,7 @@ export function bronzeTarget(
     defaults: schema.fields.map(() => null),
     timeZone: 'UTC',
     tombstones: 'keep',
+    maxRecordBytes: null,
     codec: 'zstd',
     codecLevel: 1,
     targetFileSizeBytes: 128 * 1024 * 1024,

@@ -24,6 +24,8 @@ export interface TargetTable {
   defaults: PartitionValue[];
   timeZone: string;
   tombstones: 'keep' | 'drop';
+  /** Records whose key and value are larger together go to quarantine; null: none is too large. */
+  maxRecordBytes: number | null;
   codec: ParquetCodec;
   codecLevel: number;
   targetFileSizeBytes: number;
@@ -65,6 +67,8 @@ export interface BatchTask {
   reader: ReaderSettings;
   /** All buffers of this task together. */
   budgetBytes: number;
+  /** How much of a value that is too large the quarantine keeps. */
+  quarantineKeepBytes: number;
 }
 
 export interface WrittenFile {

@@ -29,7 +29,7 @@ interface FieldPlan {
 
 /**
  * Writes records that cannot become rows, with their exact bytes, into the quarantine table (spec 40), by whatever
- * spec that table has. A slow path: it copies record by record.
+ * spec that table has. Only a value that is TOO_LARGE may be cut; its length and hash stand in the message. A slow path: it copies record by record.
  */
 export class QuarantineWriter {
   readonly target: TargetTable;
@@ -38,6 +38,7 @@ export class QuarantineWriter {
   private readonly naming: FileNaming;
   private readonly batch: BatchValues;
   private readonly rowGroupBytes: number;
+  private readonly keepBytes: number;
   private readonly fields: FieldPlan[];
   private readonly open = new Map<string, Stage>();
   private readonly closed: DataFile[] = [];
@@ -47,7 +48,7 @@ export class QuarantineWriter {
     io: FileIO,
     naming: FileNaming,
     batch: { batchId: number; batchTimestampMs: number; pipelineName: string },
-    rowGroupBytes: number,
+    limits: { rowGroupBytes: number /** Of a value that is TOO_LARGE. */; keepBytes: number },
   ) {
     this.target = target;
     this.io = io;
@@ -57,7 +58,8 @@ export class QuarantineWriter {
       batch_id: BigInt(batch.batchId),
       quarantined_at: BigInt(batch.batchTimestampMs) * 1000n,
     };
-    this.rowGroupBytes = rowGroupBytes;
+    this.rowGroupBytes = limits.rowGroupBytes;
+    this.keepBytes = limits.keepBytes;
     const bound = bindPartitionSpec(target.spec, [target.schema]);
     const functions = partitionFunctions(bound);
     this.fields = bound.map(({ field }, i) => {
@@ -82,17 +84,17 @@ export class QuarantineWriter {
     let stage = this.open.get(key);
     if (stage === undefined) {
       const series = new DataFileSeries(this.target, this.io, this.naming, partition, this.rowGroupBytes);
-      stage = new Stage(this.target, series, this.batch);
+      stage = new Stage(this.target, series, this.batch, this.keepBytes);
       this.open.set(key, stage);
     }
     stage.append(block, excluded);
     this.rows++;
   }
 
-  /** Writes out what is due; afterwards little is held over the row groups' size. */
-  async settle(): Promise<void> {
+  /** Writes out what is due, and brings the memory under `limitBytes` by ending the files. */
+  async settle(limitBytes: number): Promise<void> {
     for (const stage of this.open.values()) await stage.series.settle();
-    if (this.open.size > MAX_OPEN_FILES) await this.closeAll();
+    if (this.open.size > MAX_OPEN_FILES || this.bufferedBytes > limitBytes) await this.closeAll();
   }
 
   async close(): Promise<DataFile[]> {
@@ -152,6 +154,7 @@ class Stage {
   readonly series: DataFileSeries;
   private readonly target: TargetTable;
   private readonly batch: BatchValues;
+  private readonly keepBytes: number;
   private readonly offsets = new Int64Column();
   private readonly timestamps = new Int64Column();
   private readonly partitions = new Int32Column();
@@ -163,7 +166,8 @@ class Stage {
   private readonly fields = new BytesColumn();
   private readonly messages = new BytesColumn();
 
-  constructor(target: TargetTable, series: DataFileSeries, batch: BatchValues) {
+  constructor(target: TargetTable, series: DataFileSeries, batch: BatchValues, keepBytes: number) {
+    this.keepBytes = keepBytes;
     this.target = target;
     this.series = series;
     this.batch = batch;
@@ -186,7 +190,9 @@ class Stage {
     if (block.timestampsMicros.isNull(row)) this.timestamps.appendNull();
     else this.timestamps.appendWords(words[row * 2], words[row * 2 + 1]);
     appendMaybe(this.keys, columns.keys.get(row));
-    appendMaybe(this.values, columns.values.get(row));
+    const value = columns.values.get(row);
+    const cut = reason === 'TOO_LARGE' && value !== null && value.length > this.keepBytes;
+    appendMaybe(this.values, cut ? value.subarray(0, this.keepBytes) : value);
     appendMaybe(this.headers, columns.headers.get(row));
     this.reasons.appendBytes(encoder.encode(reason!));
     this.fields.appendBytes(encoder.encode(field));

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Int64Column } from '../../columns/int64-column.ts';
 import type { RecordColumns } from '../../columns/record-columns.ts';
 import { firstInvalidHeaderKey } from '../../decode/header-keys.ts';
@@ -43,6 +44,7 @@ export class RowBlock {
     if (targets.checkUtf8Values) this.excludeInvalidUtf8(columns.invalidUtf8Values, 'value');
     if (targets.checkUtf8Keys) this.excludeInvalidUtf8(columns.invalidUtf8Keys, 'key');
     if (targets.checkUtf8HeaderKeys) this.excludeInvalidHeaders();
+    if (targets.data.maxRecordBytes !== null) this.excludeTooLarge(targets.data.maxRecordBytes);
     if (targets.data.tombstones === 'drop' && columns.values.nullCount > 0) this.excludeTombstones();
     if (this.excluded.length > 1) this.excluded = firstPerRow(this.excluded);
   }
@@ -100,12 +102,34 @@ export class RowBlock {
     }
   }
 
+  /** Case C17: a record over the limit is set aside with its length and hash, and its neighbours land. */
+  private excludeTooLarge(limit: number): void {
+    const { keys, values } = this.columns;
+    // Two length prefixes of four bytes are in the sum at the most.
+    for (let row = 0; row < values.length; row++) {
+      const size = values.starts[row + 1] - values.starts[row] + (keys.starts[row + 1] - keys.starts[row]);
+      if (size <= limit) continue;
+      const key = keys.get(row);
+      const value = values.get(row);
+      const bytes = (key?.length ?? 0) + (value?.length ?? 0);
+      if (bytes <= limit) continue;
+      const hash =
+        value === null ? '' : `; the value has ${value.length} bytes, SHA-256 ${sha256OfBytes(value)}`;
+      const message = `key and value have ${bytes} bytes, maxRecordBytes is ${limit}${hash}`;
+      this.excluded.push({ row, reason: 'TOO_LARGE', field: 'value', message });
+    }
+  }
+
   private excludeTombstones(): void {
     const { values } = this.columns;
     for (let row = 0; row < values.length; row++) {
       if (values.isNull(row)) this.excluded.push({ row, reason: null, field: 'value', message: 'tombstone' });
     }
   }
+}
+
+function sha256OfBytes(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
 }
 
 /** In row order, one entry a row; a quarantine reason goes before a drop, so that no broken record is dropped. */

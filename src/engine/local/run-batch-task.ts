@@ -130,11 +130,11 @@ class TaskWriters {
 
   /** Shares the write limit among the open tables by need: the largest gives way first. */
   async settle(): Promise<void> {
-    for (const writer of this.quarantine.values()) await writer.settle();
-    for (const writer of this.data.values()) await writer.settle(this.writeLimitBytes);
+    const writers = [...this.quarantine.values(), ...this.data.values()];
+    for (const writer of writers) await writer.settle(this.writeLimitBytes);
     let total = this.bufferedBytes();
     while (total > this.writeLimitBytes) {
-      const largest = [...this.data.values()].reduce((a, b) => (b.bufferedBytes > a.bufferedBytes ? b : a));
+      const largest = writers.reduce((a, b) => (b.bufferedBytes > a.bufferedBytes ? b : a));
       const before = largest.bufferedBytes;
       await largest.settle(Math.floor(before / 2));
       const after = this.bufferedBytes();
@@ -157,6 +157,7 @@ class TaskWriters {
 
   private bufferedBytes(): number {
     let bytes = 0;
+    for (const writer of this.quarantine.values()) bytes += writer.bufferedBytes;
     for (const writer of this.data.values()) bytes += writer.bufferedBytes;
     return bytes;
   }
@@ -179,13 +180,10 @@ class TaskWriters {
   private quarantineWriter(targets: TopicTargets): QuarantineWriter {
     let writer = this.quarantine.get(targets.quarantine.table);
     if (writer === undefined) {
-      writer = new QuarantineWriter(
-        targets.quarantine,
-        this.host.io,
-        this.naming,
-        this.task,
-        this.rowGroupBytes,
-      );
+      writer = new QuarantineWriter(targets.quarantine, this.host.io, this.naming, this.task, {
+        rowGroupBytes: this.rowGroupBytes,
+        keepBytes: this.task.quarantineKeepBytes,
+      });
       this.quarantine.set(targets.quarantine.table, writer);
     }
     return writer;

@@ -115,7 +115,7 @@ class Thread {
   constructor(failpoints: string) {
     const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
     const setup: WorkerSetup = { failpoints };
-    this.worker = new Worker(new URL(file, import.meta.url), { workerData: setup, stderr: false });
+    this.worker = new Worker(new URL(file, import.meta.url), { workerData: setup, stderr: false, resourceLimits: { maxYoungGenerationSizeMb: 12 } });
     this.worker.unref();
     this.worker.on('message', (message: FromWorker) => this.onMessage(message));
     this.worker.on('error', (error) =>

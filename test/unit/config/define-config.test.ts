@@ -35,6 +35,7 @@ const table: Record<keyof TableInput, true> = {
   valueType: true,
   keyType: true,
   tombstones: true,
+  maxRecordBytes: true,
   formatVersion: true,
   codec: true,
   codecLevel: true,

@@ -77,6 +77,19 @@ describe('RowBlock', () => {
     ]);
   });
 
+  it('C17: sets a record aside that is over the limit, with its length and hash', () => {
+    const targets = topicTargets(bronzeTarget({ maxRecordBytes: 10 }));
+    const records = ['0123456789', '01234567890', ''].map((value, offset) => ({ offset, ms: 0, value }));
+    const block = blockOf([...records, { offset: 3, ms: 0, value: '123456', key: '12345' }], targets);
+    expect(block.excluded.map((e) => [e.row, e.reason])).toEqual([
+      [1, 'TOO_LARGE'],
+      [3, 'TOO_LARGE'],
+    ]);
+    expect(block.excluded[0].message).toBe(
+      'key and value have 11 bytes, maxRecordBytes is 10; the value has 11 bytes, SHA-256 ee29eb4a8725678278ac439cf7abfd2a849cdc7378a6b6316017b81c51d720e7',
+    );
+  });
+
   it('lets every byte through where the columns are binary', () => {
     const block = blockOf(
       [{ offset: 0, ms: 0, value: Uint8Array.of(0xff) }],

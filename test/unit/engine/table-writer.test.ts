@@ -148,7 +148,7 @@ describe('QuarantineWriter', () => {
       io,
       new FileNaming(7, 0, 0, 'writer'),
       { batchId: 7, batchTimestampMs: NOW, pipelineName: 'p' },
-      1024 * 1024,
+      { rowGroupBytes: 1024 * 1024, keepBytes: 1024 },
     );
     quarantine.append(block, block.excluded[0]);
     const files = await quarantine.close();
