@@ -12,6 +12,7 @@ import type {
   PreparedBatch,
   PreparedTable,
   RangeFunnel,
+  ResetNote,
   TopicIncarnation,
 } from './records.ts';
 
@@ -20,7 +21,7 @@ export function encodePlan(plan: BatchPlan): object {
 }
 
 export function decodePlan(o: JsonObject): BatchPlan {
-  return {
+  const plan: BatchPlan = {
     batchId: o.count('batchId'),
     batchTimestampMs: o.integer('batchTimestampMs'),
     clusterId: o.stringOrNull('clusterId'),
@@ -36,6 +37,19 @@ export function decodePlan(o: JsonObject): BatchPlan {
     config: { hash: o.object('config').string('hash'), text: o.object('config').string('text') },
     lost: o.objects('lost', decodeLost),
   };
+  if (o.has('reset')) {
+    const r = o.object('reset');
+    const previous = r.object('previous');
+    plan.reset = {
+      ...decodeNote(r),
+      command: r.string('command'),
+      previous: {
+        clusterId: previous.stringOrNull('clusterId'),
+        topics: previous.objects('topics', decodeTopic),
+      },
+    };
+  }
+  return plan;
 }
 
 export function encodePrepared(batch: PreparedBatch): object {
@@ -43,13 +57,18 @@ export function encodePrepared(batch: PreparedBatch): object {
 }
 
 export function decodePrepared(o: JsonObject): PreparedBatch {
-  return {
+  const batch: PreparedBatch = {
     batchId: o.count('batchId'),
     writerId: o.string('writerId'),
     tables: o.objects('tables', decodePreparedTable),
     funnel: o.objects('funnel', decodeFunnel),
     lost: o.objects('lost', decodeLost),
   };
+  if (o.has('givenUp')) {
+    const g = o.object('givenUp');
+    batch.givenUp = { ...decodeNote(g), command: g.string('command') };
+  }
+  return batch;
 }
 
 export function encodeDone(batch: DoneBatch): object {
@@ -65,10 +84,7 @@ export function decodeDone(o: JsonObject): DoneBatch {
     funnel: o.objects('funnel', decodeFunnel),
     lost: o.objects('lost', decodeLost),
   };
-  if (o.has('reset')) {
-    const r = o.object('reset');
-    batch.reset = { reason: r.string('reason'), by: r.string('by'), at: r.string('at') };
-  }
+  if (o.has('reset')) batch.reset = decodeNote(o.object('reset'));
   return batch;
 }
 
@@ -93,6 +109,10 @@ export function decodeLedgerEntry(o: JsonObject): LedgerEntry {
     lostOffsets: o.bigint('lostOffsets'),
     lostCut: o.boolean('lostCut'),
   };
+}
+
+function decodeNote(o: JsonObject): ResetNote {
+  return { reason: o.string('reason'), by: o.string('by'), at: o.string('at') };
 }
 
 function decodeTopic(o: JsonObject): TopicIncarnation {

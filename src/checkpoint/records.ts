@@ -35,6 +35,22 @@ export interface BatchPlan {
   config: { hash: string; text: string };
   /** Ranges that were given up before this batch, by rule or by a person. */
   lost: LostRange[];
+  /** The batch reads nothing: it only moves the positions, as `checkpoint reset` was told to. */
+  reset?: PlannedReset;
+}
+
+/** Who asked for a reset of the checkpoint, when (ISO 8601), and why. */
+export interface ResetNote {
+  reason: string;
+  by: string;
+  at: string;
+}
+
+export interface PlannedReset extends ResetNote {
+  /** The command that asked for it, without `--execute`. */
+  command: string;
+  /** The log that the checkpoint came from before. */
+  previous: { clusterId: string | null; topics: TopicIncarnation[] };
 }
 
 export interface LostRange extends OffsetRange {
@@ -85,6 +101,8 @@ export interface PreparedBatch {
   funnel: RangeFunnel[];
   /** Ranges that were planned but deleted before they were read; given up by rule. */
   lost: LostRange[];
+  /** Nothing of the batch was or will be written: a reset took it back, and its ranges are read by later batches or lost on record. */
+  givenUp?: ResetNote & { command: string };
 }
 
 export interface DoneTable extends PlannedTable {
@@ -104,7 +122,7 @@ export interface DoneBatch {
   funnel: RangeFunnel[];
   lost: LostRange[];
   /** Set by `checkpoint reset`: why, and who asked. */
-  reset?: { reason: string; by: string; at: string };
+  reset?: ResetNote;
 }
 
 /** One line of the permanent ledger: what was read of one incarnation of a partition, batches merged. */
