@@ -1,8 +1,11 @@
 /** Foreign readers and writers of tables: PyIceberg, DuckDB and pyarrow, each in a Python process of its own. */
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
-import { parseJson64 } from '../../src/core/json64.ts';
+import { parseJson64, stringifyJson64 } from '../../src/core/json64.ts';
 
 const SCRIPTS = fileURLToPath(new URL('./python/', import.meta.url));
 const OUTPUT_LIMIT_BYTES = 1 << 30;
@@ -36,6 +39,8 @@ export type ForeignValue =
 
 export interface ForeignReading {
   engine: ForeignEngine;
+  /** What pyarrow finds in the files, e.g. `ZSTD`; null for the other engines. */
+  codecs: string[] | null;
   table: string;
   uuid: string;
   location: string;
@@ -95,6 +100,54 @@ export async function readForeign(at: ForeignTable, options: ReadOptions = {}): 
   if (options.columns !== undefined) args.push('--columns', options.columns.join(','));
   if (options.rows === false) args.push('--no-rows');
   return (await runPython('read_table.py', args)) as ForeignReading;
+}
+
+/** A condition on rows, as PyIceberg gets it. Binary values are hex, timestamps microseconds. */
+export type Where =
+  | {
+      column: string;
+      op: '=' | '<' | '<=' | '>' | '>=' | 'starts';
+      value: string | number;
+      type: 'int' | 'string' | 'binary' | 'timestamp';
+    }
+  | { column: string; op: 'null' | 'notNull' }
+  | { and: Where[] };
+
+export interface ReadRequest {
+  table: string;
+  engine?: ForeignEngine;
+  snapshot?: Integer64;
+  where?: Where;
+  columns?: string[];
+  rows?: boolean;
+}
+
+/** As `readForeign`, for many readings in one Python process. */
+export async function readMany(
+  at: Omit<ForeignTable, 'table'>,
+  requests: readonly ReadRequest[],
+): Promise<ForeignReading[]> {
+  return (await runRequests(at, requests)) as ForeignReading[];
+}
+
+/** The summaries of a table's snapshots, oldest first, as PyIceberg computes them from manifests and the parent's totals. */
+export async function computedSummaries(
+  at: Omit<ForeignTable, 'table'>,
+  tables: readonly string[],
+): Promise<{ id: Integer64; summary: Record<string, string> }[][]> {
+  const requests = tables.map((table) => ({ table, summaries: true }));
+  return (await runRequests(at, requests)) as Awaited<ReturnType<typeof computedSummaries>>;
+}
+
+async function runRequests(at: Omit<ForeignTable, 'table'>, requests: readonly unknown[]): Promise<unknown> {
+  const directory = mkdtempSync(join(tmpdir(), 'sluice-requests-'));
+  try {
+    const file = join(directory, 'requests.json');
+    writeFileSync(file, stringifyJson64(requests));
+    return await runPython('read_many.py', [...place(at), file]);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 export interface CatalogInfo {

@@ -12,6 +12,7 @@ from collections import Counter
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyiceberg.expressions import AlwaysTrue
 
 from catalog import add_catalog_arguments, local_path, open_catalog, plain, print_json, rows_of
 
@@ -27,19 +28,30 @@ def main():
     parser.add_argument("--no-rows", action="store_true", help="leave `rows` empty, for large tables")
     args = parser.parse_args()
 
-    table = open_catalog(args).load_table(args.table)
-    options = {"snapshot_id": args.snapshot}
-    if args.filter:
-        options["row_filter"] = args.filter
-    columns = args.columns.split(",") if args.columns else None
-    scan = table.scan(selected_fields=tuple(columns) if columns else ("*",), **options)
+    print_json(
+        reading(
+            open_catalog(args).load_table(args.table),
+            args.table,
+            engine=args.engine,
+            snapshot_id=args.snapshot,
+            row_filter=args.filter or AlwaysTrue(),
+            columns=args.columns.split(",") if args.columns else None,
+            with_rows=not args.no_rows,
+        )
+    )
+
+
+def reading(table, name, engine="pyiceberg", snapshot_id=None, row_filter=AlwaysTrue(), columns=None, with_rows=True):
+    """What an engine sees of a table. `row_filter`: an expression of PyIceberg or its text."""
+    scan = table.scan(snapshot_id=snapshot_id, row_filter=row_filter, selected_fields=tuple(columns) if columns else ("*",))
     # A table without a snapshot has no files to plan.
-    has_snapshot = args.snapshot is not None or table.current_snapshot() is not None
+    has_snapshot = snapshot_id is not None or table.current_snapshot() is not None
     files = [task.file for task in scan.plan_files()] if has_snapshot else []
-    schema, arrow = ENGINES[args.engine](table, scan, [local_path(file.file_path) for file in files], columns)
-    print_json({
-        "engine": args.engine,
-        "table": args.table,
+    schema, arrow = ENGINES[engine](table, scan, [local_path(file.file_path) for file in files], columns)
+    return {
+        "engine": engine,
+        "codecs": codecs(files) if engine == "pyarrow" else None,
+        "table": name,
         "uuid": str(table.metadata.table_uuid),
         "location": table.location(),
         "formatVersion": table.format_version,
@@ -49,12 +61,19 @@ def main():
             {"fieldId": f.field_id, "sourceId": f.source_id, "name": f.name, "transform": str(f.transform)} for f in table.spec().fields
         ],
         "rowCount": arrow.num_rows,
-        "rows": [] if args.no_rows else rows_of(arrow),
+        "rows": rows_of(arrow) if with_rows else [],
         "partitions": partitions(table, files),
         "files": [file_entry(table, file) for file in files],
         "currentSnapshotId": table.current_snapshot().snapshot_id if table.current_snapshot() else None,
         "snapshots": [snapshot_entry(snapshot) for snapshot in table.snapshots()],
-    })
+    }
+
+
+def codecs(files):
+    """The compressions of all column chunks."""
+    footers = [pq.read_metadata(local_path(file.file_path)) for file in files]
+    groups = [footer.row_group(i) for footer in footers for i in range(footer.num_row_groups)]
+    return sorted({group.column(i).compression for group in groups for i in range(group.num_columns)})
 
 
 def read_pyiceberg(table, scan, _paths, _columns):
