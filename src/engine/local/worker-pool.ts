@@ -7,6 +7,9 @@ import type { BatchTask, BatchTaskResult } from './batch-task.ts';
 import { runBatchTask } from './run-batch-task.ts';
 import type { FromWorker, ToWorker, WorkerSetup } from './worker.ts';
 
+/** V8 would take up to 64 MB a thread for new objects, beside the memory that a pipeline was given. */
+const YOUNG_GENERATION_MB = 12;
+
 export type TaskProgress = (records: number, bytes: number) => void;
 
 /** What became of the tasks of a batch. */
@@ -115,7 +118,11 @@ class Thread {
   constructor(failpoints: string) {
     const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
     const setup: WorkerSetup = { failpoints };
-    this.worker = new Worker(new URL(file, import.meta.url), { workerData: setup, stderr: false, resourceLimits: { maxYoungGenerationSizeMb: 12 } });
+    this.worker = new Worker(new URL(file, import.meta.url), {
+      workerData: setup,
+      stderr: false,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    });
     this.worker.unref();
     this.worker.on('message', (message: FromWorker) => this.onMessage(message));
     this.worker.on('error', (error) =>

@@ -2,7 +2,7 @@ import { memoryFault, RecordFault } from '../record-fault.ts';
 import { gunzip } from './gzip.ts';
 import { Lz4Decoder } from './lz4.ts';
 import { SnappyDecoder } from './snappy.ts';
-import { zstdDecompress } from './zstd.ts';
+import { ZstdDecoder } from './zstd.ts';
 
 /** Uncompressed records: `bytes[start, end)`; `view` is over exactly `bytes`. Valid until the next call. */
 export interface Uncompressed {
@@ -17,6 +17,7 @@ export class Decompressor {
   readonly maxBytes: number;
   private readonly snappy: SnappyDecoder;
   private readonly lz4: Lz4Decoder;
+  private readonly zstd: ZstdDecoder;
   private readonly result: Uncompressed = {
     bytes: new Uint8Array(0),
     view: new DataView(new ArrayBuffer(0)),
@@ -28,6 +29,7 @@ export class Decompressor {
     this.maxBytes = maxBytes;
     this.snappy = new SnappyDecoder(maxBytes);
     this.lz4 = new Lz4Decoder(maxBytes);
+    this.zstd = new ZstdDecoder(maxBytes);
   }
 
   /**
@@ -46,7 +48,7 @@ export class Decompressor {
       case 3:
         return this.giveAll(this.lz4.decode(bytes, view, start, end));
       case 4:
-        return this.giveAll(zstdDecompress(bytes, view, start, end, this.maxBytes));
+        return this.giveAll(this.zstd.decode(bytes, view, start, end));
       default:
         throw new RecordFault(
           `unknown compression codec id ${codec}; 0 none, 1 gzip, 2 snappy, 3 lz4 and 4 zstd are known`,

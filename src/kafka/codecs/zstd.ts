@@ -1,6 +1,8 @@
 import { zstdDecompressSync } from 'node:zlib';
 import { memoryFault, RecordFault } from '../record-fault.ts';
+import { OutputBuffer } from './output-buffer.ts';
 import { runZlib } from './zlib-output.ts';
+import { ZstdStream } from './zstd-stream.ts';
 
 const FRAME_MAGIC = 0xfd2f_b528;
 /** Magic 0x184D2A50 to 0x184D2A5F: a frame to skip. */
@@ -9,41 +11,77 @@ const SKIPPABLE_MAGIC = 0x184d_2a50;
 const MAX_BLOCK_BYTES = 128 * 1024;
 /** More frames than any producer writes into one batch; each costs a decoder of its own. */
 const MAX_FRAMES = 10_000;
+/** Kafka's producers use windows of at most this; larger ones are not kept memory for. */
+const MAX_KEPT_WINDOW_BYTES = 8 * 1024 * 1024;
 
 interface Frame {
   start: number;
   end: number;
   /** What the header says, or the most that its blocks can make where it says nothing. */
   sizeHint: number;
+  /** Output that its decoder must keep at hand. */
+  windowBytes: number;
 }
 
 /**
- * Uncompresses Zstandard frames (RFC 8878) at bytes[start, end), one or several. node:zlib stops after the first frame and
- * ignores what follows, so the frames are told apart here and given to it one by one. Throws RecordFault.
+ * Uncompresses Zstandard frames (RFC 8878), one or several, into a reused buffer. zstd stops after each frame, so the
+ * frames are told apart here and given to it one by one.
  */
-export function zstdDecompress(
-  bytes: Uint8Array,
-  view: DataView,
-  start: number,
-  end: number,
-  maxBytes: number,
-): Uint8Array {
-  const frames = findFrames(bytes, view, start, end, maxBytes);
-  const outputs: Uint8Array[] = [];
-  let size = 0;
-  for (const frame of frames) {
-    const output = runZlib(
-      'zstd',
-      zstdDecompressSync,
-      bytes.subarray(frame.start, frame.end),
-      frame.sizeHint,
-      maxBytes - size,
-    );
-    size += output.length;
-    if (size > maxBytes) throw memoryFault(maxBytes);
-    outputs.push(output);
+export class ZstdDecoder {
+  private readonly maxBytes: number;
+  private readonly output = new OutputBuffer();
+  private stream: ZstdStream | null = null;
+
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
   }
-  return outputs.length === 1 ? outputs[0] : Buffer.concat(outputs);
+
+  /** Uncompresses bytes[start, end); valid until the next call. Throws RecordFault. */
+  decode(bytes: Uint8Array, view: DataView, start: number, end: number): Uint8Array {
+    const frames = findFrames(bytes, view, start, end, this.maxBytes);
+    const size = frames.reduce((sum, frame) => sum + frame.sizeHint, 0);
+    this.output.begin(Math.min(size, this.maxBytes));
+    let to = 0;
+    for (const frame of frames) to = this.decodeFrame(bytes, frame, to);
+    return this.output.bytes.subarray(0, to);
+  }
+
+  /** Decodes one frame to `to` of the output and returns the position after it. */
+  private decodeFrame(bytes: Uint8Array, frame: Frame, to: number): number {
+    if (frame.windowBytes > MAX_KEPT_WINDOW_BYTES) return this.decodeAlone(bytes, frame, to);
+    const stream = this.stream ?? ZstdStream.open();
+    if (stream === null) return this.decodeAlone(bytes, frame, to);
+    // Until the frame has ended the stream must not be used for another.
+    this.stream = null;
+    const { output, maxBytes } = this;
+    output.grow(to, Math.min(to + frame.sizeHint, maxBytes), maxBytes);
+    let at = frame.start;
+    let end = to;
+    for (;;) {
+      const error = stream.write(bytes, at, frame.end, output.bytes, end);
+      if (error !== null) throw new RecordFault(`zstd: ${error}`);
+      at = frame.end - stream.inputLeft;
+      end = output.bytes.length - stream.outputLeft;
+      if (end > maxBytes) throw memoryFault(maxBytes);
+      if (stream.outputLeft > 0) break;
+      output.grow(end, end + 1, maxBytes);
+    }
+    // All of the input was there, and room for more output: nothing but a frame that does not end can stop it.
+    if (at !== frame.end) throw cutOff();
+    this.stream = stream;
+    return end;
+  }
+
+  /** For frames that want much memory for their window, which a stream would keep. */
+  private decodeAlone(bytes: Uint8Array, frame: Frame, to: number): number {
+    const { output, maxBytes } = this;
+    const input = bytes.subarray(frame.start, frame.end);
+    const piece = runZlib('zstd', zstdDecompressSync, input, frame.sizeHint, maxBytes - to);
+    if (to + piece.length > maxBytes) throw memoryFault(maxBytes);
+    output.grow(to, to + piece.length, maxBytes);
+    output.bytes.set(piece, to);
+    return to + piece.length;
+  }
 }
 
 /** Walks the frames without decoding them. Throws RecordFault where they are cut off, lie, or say more than `maxBytes`. */
@@ -73,7 +111,8 @@ function findFrames(
     const sizeAt = at + 5 + (singleSegment ? 0 : 1) + [0, 1, 2, 4][descriptor & 3];
     if (sizeAt + sizeBytes > end) throw cutOff();
     const contentSize = readSize(bytes, view, sizeAt, sizeBytes);
-    const frame: Frame = { start: at, end: 0, sizeHint: 0 };
+    const windowBytes = singleSegment ? contentSize : windowSize(bytes[at + 5]);
+    const frame: Frame = { start: at, end: 0, sizeHint: 0, windowBytes };
     const most = walkBlocks(bytes, sizeAt + sizeBytes, end, frame);
     if ((descriptor & 4) !== 0) frame.end += 4;
     if (frame.end > end) throw cutOff();
@@ -108,6 +147,12 @@ function walkBlocks(bytes: Uint8Array, start: number, end: number, frame: Frame)
       return most;
     }
   }
+}
+
+/** RFC 8878, 3.1.1.1.2. */
+function windowSize(descriptor: number): number {
+  const base = 2 ** (10 + (descriptor >>> 3));
+  return base + (base / 8) * (descriptor & 7);
 }
 
 /** The content size of a frame header, -1 where it has none. */
