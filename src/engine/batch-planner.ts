@@ -6,6 +6,7 @@ import type {
   RangeFunnel,
   TopicIncarnation,
 } from '../checkpoint/records.ts';
+import { finishReset, isResetPlan, resetUnfinished } from '../checkpoint/reset-batch.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { getOffset, type OffsetMap, type OffsetRange, offsetEntries } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
@@ -68,9 +69,15 @@ export class BatchPlanner {
     if (point.kind === 'next') return null;
     const plan = await checkpoint.plan(point.batchId);
     if (plan === null) throw plannedElsewhere(point.batchId);
+    if (isResetPlan(plan)) {
+      await finishReset(checkpoint, plan);
+      host.log.info(`batch ${point.batchId}, a reset that was cut off, is finished`, { ...plan.reset });
+      return null;
+    }
+    const prepared = await checkpoint.prepared(point.batchId);
+    if (prepared?.givenUp !== undefined) throw resetUnfinished(checkpoint, prepared.givenUp);
     await this.assertFollows(plan);
-    if ((await checkpoint.prepared(point.batchId)) === null)
-      checkIdentity({ ...this.known, positions: new Map() }, await this.observe());
+    if (prepared === null) checkIdentity({ ...this.known, positions: new Map() }, await this.observe());
     host.log.info(`batch ${point.batchId} was planned and not committed: it is taken up again`, {
       batchId: point.batchId,
     });
@@ -114,6 +121,7 @@ export class BatchPlanner {
     if (positions === null) return;
     this.warnOfStart();
     const plan = await checkpoint.plan(0);
+    if (isResetPlan(plan)) throw resetUnfinished(checkpoint, plan.reset);
     this.known = { clusterId: plan?.clusterId ?? null, topics: plan?.topics ?? [], positions };
   }
 
@@ -251,7 +259,7 @@ export class BatchPlanner {
       if (answer.epoch >= 0 && answer.endOffset >= endOffset) continue;
       throw new SluiceError(
         'DATA_LOSS',
-        `${answer.topic}-${answer.partition}: the log was truncated below the checkpoint: epoch ${epoch} was read up to offset ${endOffset} and now ends at ${answer.endOffset}, the checkpoint stands at ${position}; nothing was read`,
+        `${answer.topic}-${answer.partition}: the log was truncated below the checkpoint: epoch ${epoch} was read up to offset ${endOffset} and now ends at ${answer.endOffset}, the checkpoint stands at ${position}; nothing was read. \`sluice checkpoint reset --topic ${answer.topic} --to unread\` previews how to go on where the logs part`,
         {
           context: {
             topic: answer.topic,

@@ -1,6 +1,6 @@
 import type { LostRange } from '../checkpoint/records.ts';
 import { getOffset, offsetEntries, setOffset } from '../core/offset-range.ts';
-import { topicPartitionKey } from '../core/topic-partition.ts';
+import { type TopicPartition, topicPartitionKey } from '../core/topic-partition.ts';
 import { SluiceError } from '../errors.ts';
 import type { KnownSource } from './known-source.ts';
 import type { SourceState } from './source-state.ts';
@@ -18,18 +18,19 @@ export function checkIdentity(known: KnownSource, state: SourceState): void {
       { context: { topic, expected: topicId, found } },
     );
   }
-  const gone: string[] = [];
+  const gone: TopicPartition[] = [];
   for (const { topic, partition } of offsetEntries(known.positions)) {
     const count = state.partitionCounts.get(topic);
     // A topic or partition that is no longer read is not gone: it keeps its position.
-    if (count !== undefined && partition >= count) gone.push(topicPartitionKey(topic, partition));
+    if (count !== undefined && partition >= count) gone.push({ topic, partition });
   }
   if (gone.length > 0) {
     throw new SluiceError(
       'PARTITIONS_DELETED',
-      `partitions of the checkpoint no longer exist: ${gone.join(', ')}; nothing was read`,
+      `partitions of the checkpoint no longer exist: ${gone.map((g) => topicPartitionKey(g.topic, g.partition)).join(', ')}; nothing was read. ` +
+        `${[...new Set(gone.map((g) => `\`sluice checkpoint reset --topic ${g.topic} --to unread\``))].join(' and ')} previews how to go on without them`,
       {
-        context: { partitions: gone },
+        context: { partitions: gone.map((g) => topicPartitionKey(g.topic, g.partition)) },
       },
     );
   }
@@ -40,7 +41,7 @@ export function checkCluster(known: string | null, found: string | null): void {
   if (known === null || found === null || known === found) return;
   throw new SluiceError(
     'CLUSTER_REPLACED',
-    `the checkpoint came from cluster ${known}, the brokers belong to cluster ${found}; nothing was read. Point kafka.bootstrap.servers at the right cluster, or start a new checkpoint`,
+    `the checkpoint came from cluster ${known}, the brokers belong to cluster ${found}; nothing was read. Point kafka.bootstrap.servers at the right cluster; or, if the new one is meant, \`sluice checkpoint reset --cluster --to earliest\` previews how to go on with its topics`,
     { context: { expected: known, found } },
   );
 }
@@ -78,7 +79,7 @@ function truncated(topic: string, partition: number, position: bigint, end: bigi
   return new SluiceError(
     'DATA_LOSS',
     `${topic}-${partition}: log end ${end} < checkpoint position ${position}; was the topic recreated, or the broker's volume lost? Nothing was read. ` +
-      `\`sluice checkpoint reset --topic ${topic} --to earliest\` previews how to go on`,
+      `\`sluice checkpoint reset --topic ${topic} --to unread\` previews how to go on with what comes after the records that were read`,
     { context: { topic, partition, position: position.toString(), logEnd: end.toString() } },
   );
 }
@@ -91,9 +92,12 @@ export function deletedError(lost: readonly LostRange[], oldestMs: ReadonlyMap<s
     const age = oldest === undefined ? '' : ` (its oldest record is of ${new Date(oldest).toISOString()})`;
     return `${key}: offsets [${from}, ${until}) were deleted before they were read, ${until - from} records lost; the log now starts at ${until}${age}`;
   });
+  const commands = [...new Set(lost.map((l) => l.topic))].map(
+    (topic) => `\`sluice checkpoint reset --topic ${topic} --to unread\``,
+  );
   return new SluiceError(
     'DATA_LOSS',
-    `${lines.join('; ')}. Nothing was read. With \`failOnDataLoss: false\`, or after \`sluice checkpoint reset --topic ${lost[0].topic} --to earliest\`, the run goes on at the log's start and records the loss`,
+    `${lines.join('; ')}. Nothing was read. ${commands.join(' and ')} previews how to go on at the log's start, with the loss on record; with \`failOnDataLoss: false\` a run does so by itself`,
     {
       context: {
         lost: lost.map(({ topic, partition, from, until }) => ({

@@ -52,7 +52,7 @@ export async function observeSource(cluster: KafkaCluster, source: SourceConfig)
       if (!found.has(partition)) {
         throw new SluiceError(
           'PARTITIONS_DELETED',
-          `partition ${topic.topic}-${partition} is assigned, but the topic has ${found.size} partitions`,
+          `partition ${topic.topic}-${partition} is assigned, but the topic has ${found.size} partitions; mend \`assign\``,
           {
             context: { topic: topic.topic, partition },
           },

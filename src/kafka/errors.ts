@@ -26,12 +26,20 @@ export function kafkaErrorOf(error: unknown): number | undefined {
   return typeof code === 'number' ? code : undefined;
 }
 
-/** A connection that could not be made, or broke; the request on it may or may not have been applied. */
-export function connectionError(address: string, reason: string, cause?: unknown): SluiceError {
+/**
+ * A connection that could not be made, or broke; the request on it may or may not have been applied. `closedAt`: how far
+ * it had come when the broker closed it, where that was before it was of any use.
+ */
+export function connectionError(
+  address: string,
+  reason: string,
+  cause?: unknown,
+  closedAt?: string,
+): SluiceError {
   return new SluiceError('BROKER_UNREACHABLE', `broker ${address}: ${reason}`, {
     retryable: true,
     outcome: 'unknown',
-    context: { broker: address },
+    context: { broker: address, ...(closedAt === undefined ? {} : { closedAt }) },
     cause,
   });
 }
@@ -66,7 +74,7 @@ export function retentionLoss(
     'DATA_LOSS',
     `${topic}-${partition}: offsets [${position}, ${logStart}) (${logStart - position} offsets) were deleted before they ` +
       `were read; the log is now [${logStart}, ${highWatermark})${age}. Nothing was skipped. ` +
-      `\`sluice checkpoint reset --topic ${topic} --to earliest\` shows how to go on`,
+      `\`sluice checkpoint reset --topic ${topic} --to unread\` previews how to go on`,
     {
       context: {
         topic,
@@ -95,7 +103,7 @@ export function shrunkLog(
   return new SluiceError(
     'DATA_LOSS',
     `${topic}-${partition}: log end ${highWatermark} < ${wanted}: was the topic recreated, or restored from an older copy? ` +
-      `The log is now [${logStart}, ${highWatermark}). \`sluice checkpoint reset --topic ${topic} --to earliest\` shows how to go on`,
+      `The log is now [${logStart}, ${highWatermark}). \`sluice checkpoint reset --topic ${topic} --to unread\` previews how to go on`,
     { context: { topic, partition, from: position, until: range.until, logStart, highWatermark } },
   );
 }
@@ -114,7 +122,7 @@ export function truncatedLog(
   return new SluiceError(
     'DATA_LOSS',
     `${topic}-${partition}: the log was truncated: records up to offset ${position} were read in leader epoch ${epoch}, ` +
-      `but the leader says that ${found}. \`sluice checkpoint reset --topic ${topic} --to earliest\` shows how to go on`,
+      `but the leader says that ${found}. \`sluice checkpoint reset --topic ${topic} --to unread\` previews how to go on`,
     { context: { topic, partition, from: position, until: range.until, epoch, foundEpoch, endOffset } },
   );
 }
