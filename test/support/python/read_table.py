@@ -91,7 +91,7 @@ def read_pyarrow(_table, _scan, paths, columns):
     ]
     # One file at a time: no dataset, which would add columns for a path such as dt=2026-01-01.
     parts = [pq.ParquetFile(path).read(columns=columns) for path in paths]
-    return schema, pa.concat_tables(parts, promote_options="default")
+    return schema, pa.concat_tables(parts, promote_options="permissive")
 
 
 def read_duckdb(_table, _scan, paths, columns):
