@@ -102,6 +102,8 @@ export class AvroFileWriter {
   readonly #block = new AvroWriter();
   readonly #sync: Uint8Array;
   #count = 0;
+  /** Bytes that `take` gave away. */
+  #taken = 0;
 
   constructor(location: string, schema: AvroSchema, metadata: Record<string, string>) {
     this.#sync = createHash('md5').update(location).digest();
@@ -118,7 +120,20 @@ export class AvroFileWriter {
 
   /** Bytes so far, those of the open block uncompressed: an upper guess of the file's size. */
   get sizeGuess(): number {
-    return this.#out.length + this.#block.length;
+    return this.#taken + this.#out.length + this.#block.length;
+  }
+
+  /** Bytes of whole blocks that wait to be taken. */
+  get waiting(): number {
+    return this.#out.length;
+  }
+
+  /** Takes the bytes that wait, so that a large file need not be held whole. The view holds until the next record. */
+  take(): Uint8Array {
+    const bytes = this.#out.view();
+    this.#taken += bytes.length;
+    this.#out.clear();
+    return bytes;
   }
 
   /** Takes one record, which `write` writes field by field in the order of the schema. */
@@ -137,8 +152,10 @@ export class AvroFileWriter {
     this.#count = 0;
   }
 
-  finish(): Uint8Array {
+  /** The rest of the file, all of it where nothing was taken, and the size of the whole. */
+  finish(): { rest: Uint8Array; size: number } {
     this.#flush();
-    return this.#out.view();
+    const rest = this.take();
+    return { rest, size: this.#taken };
   }
 }

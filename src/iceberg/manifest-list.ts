@@ -1,6 +1,7 @@
 /** Manifest lists: the manifests of a snapshot (Iceberg spec, "Manifest Lists"). */
 import { SluiceError } from '../errors.ts';
-import { type AvroRecord, readAvroFile } from './avro-reader.ts';
+import type { AvroRecord } from './avro-decode.ts';
+import { readAvroFile } from './avro-file.ts';
 import { AvroFileWriter, type AvroWriter } from './avro-writer.ts';
 import { manifestListSchema } from './manifest-schema.ts';
 
@@ -140,7 +141,7 @@ export function writeManifestList(request: ManifestListRequest): {
     manifests.push(assigned);
     writer.record((w) => writeManifestFile(w, assigned, request.formatVersion));
   }
-  return { bytes: writer.finish(), manifests, nextRowId };
+  return { bytes: writer.finish().rest, manifests, nextRowId };
 }
 
 function withSequenceNumber(manifest: ManifestFile, request: ManifestListRequest): ManifestFile {

@@ -1,9 +1,9 @@
 /** Merging of small manifests as Java's `ManifestMergeManager` does it. */
-import type { FileIO } from '../storage/file-io.ts';
+import type { FileIO, OutputFile } from '../storage/file-io.ts';
 import { ADDED, DELETED, EXISTING, type ManifestEntry, ManifestWriter } from './manifest.ts';
 import type { ManifestFile } from './manifest-list.ts';
 import { propertyAsInteger, specById, type TableMetadata } from './metadata.ts';
-import { readManifestEntries, writeNewFile } from './table-files.ts';
+import { manifestEntries } from './table-files.ts';
 
 export interface MergeOptions {
   readonly enabled: boolean;
@@ -51,15 +51,16 @@ export class ManifestMerger {
   readonly #io: FileIO;
   readonly #newLocation: () => string;
   readonly #merged = new Map<string, ManifestFile>();
+  readonly #locations: string[] = [];
 
   constructor(io: FileIO, newLocation: () => string) {
     this.#io = io;
     this.#newLocation = newLocation;
   }
 
-  /** Every manifest that this merger wrote. */
-  get written(): string[] {
-    return [...this.#merged.values()].map((m) => m.manifestPath);
+  /** The location of every manifest that this merger wrote or began to write. */
+  get written(): readonly string[] {
+    return this.#locations;
   }
 
   /**
@@ -99,25 +100,43 @@ export class ManifestMerger {
     const known = this.#merged.get(key);
     if (known !== undefined) return known;
     const location = this.#newLocation();
-    const writer = new ManifestWriter(
-      metadata,
-      specById(metadata, bin[0].partitionSpecId),
-      0,
-      snapshotId,
-      location,
-    );
-    for (const manifest of bin) {
-      for (const entry of await readManifestEntries(this.#io, manifest, metadata)) {
-        const carried = carriedEntry(entry, manifest, snapshotId);
-        if (carried !== undefined) writer.add(carried);
+    this.#locations.push(location);
+    const output = await this.#io.create(location);
+    try {
+      const manifest = await this.#writeBin(metadata, snapshotId, bin, output);
+      await output.close();
+      this.#merged.set(key, manifest);
+      return manifest;
+    } catch (e) {
+      await output.abort();
+      throw e;
+    }
+  }
+
+  /** From entry to entry: neither a manifest that is read nor the one that is written is ever held whole. */
+  async #writeBin(
+    metadata: TableMetadata,
+    snapshotId: bigint,
+    bin: readonly ManifestFile[],
+    output: OutputFile,
+  ): Promise<ManifestFile> {
+    const spec = specById(metadata, bin[0].partitionSpecId);
+    const writer = new ManifestWriter(metadata, spec, 0, snapshotId, output.path);
+    for (const source of bin) {
+      for await (const entry of manifestEntries(this.#io, source, metadata)) {
+        const carried = carriedEntry(entry, source, snapshotId);
+        if (carried === undefined) continue;
+        writer.add(carried);
+        if (writer.waiting >= WRITE_BYTES) await output.write(writer.take());
       }
     }
     const { bytes, manifest } = writer.finish();
-    await writeNewFile(this.#io, location, bytes);
-    this.#merged.set(key, manifest);
+    await output.write(bytes);
     return manifest;
   }
 }
+
+const WRITE_BYTES = 256 * 1024;
 
 /** A manifest that only tells of files that an earlier snapshot deleted is of no use to later ones. */
 function holdsLiveFiles(m: ManifestFile): boolean {

@@ -4,16 +4,16 @@ import { stringifyJson64 } from '../core/json64.ts';
 import type { PrimitiveType } from '../core/schema.ts';
 import { parseDecimal } from '../core/schema.ts';
 import { SluiceError } from '../errors.ts';
-import { type AvroRecord, readAvroFile } from './avro-reader.ts';
+
 import { AvroFileWriter, type AvroWriter } from './avro-writer.ts';
 import type { FieldSummary, ManifestFile } from './manifest-list.ts';
 import { decimalFixedLength, manifestEntrySchema } from './manifest-schema.ts';
-import { currentSchema, type PartitionSpec, specById, type TableMetadata } from './metadata.ts';
+import { currentSchema, type PartitionSpec, type TableMetadata } from './metadata.ts';
 import { partitionFieldToJson } from './metadata-json.ts';
 import { type BoundPartitionField, bindPartitionSpec } from './partition.ts';
 import { PartitionSummary } from './partition-summary.ts';
 import { schemaToJson } from './schema-json.ts';
-import { decimalFromBytes, decimalToFixed } from './single-value.ts';
+import { decimalToFixed } from './single-value.ts';
 
 export const EXISTING = 0;
 export const ADDED = 1;
@@ -38,7 +38,7 @@ export function bindSpec(metadata: TableMetadata, spec: PartitionSpec): BoundPar
   return bindPartitionSpec(spec, [currentSchema(metadata), ...metadata.schemas]);
 }
 
-/** Collects the entries of one manifest; `finish` gives its bytes and its entry for the manifest list. */
+/** Takes the entries of one manifest; `finish` gives its bytes and its entry for the manifest list. */
 export class ManifestWriter {
   readonly #location: string;
   readonly #formatVersion: 2 | 3;
@@ -83,6 +83,16 @@ export class ManifestWriter {
     return this.#avro.sizeGuess;
   }
 
+  /** Bytes that `take` would give. */
+  get waiting(): number {
+    return this.#avro.waiting;
+  }
+
+  /** The bytes so far, for a manifest that is not held whole; the view holds until the next entry. */
+  take(): Uint8Array {
+    return this.#avro.take();
+  }
+
   add(entry: ManifestEntry): void {
     if (entry.file.partition.length !== this.#bound.length) {
       throw new SluiceError(
@@ -110,12 +120,13 @@ export class ManifestWriter {
     this.#avro.record((w) => writeEntry(w, entry, this.#bound, this.#formatVersion));
   }
 
+  /** `bytes`: what was not taken yet. */
   finish(): { bytes: Uint8Array; manifest: ManifestFile } {
-    const bytes = this.#avro.finish();
+    const { rest: bytes, size } = this.#avro.finish();
     const partitions: FieldSummary[] = this.#summaries.map((s) => s.finish());
     const manifest: ManifestFile = {
       manifestPath: this.#location,
-      manifestLength: BigInt(bytes.length),
+      manifestLength: BigInt(size),
       partitionSpecId: this.#spec.specId,
       content: this.#content,
       sequenceNumber: UNASSIGNED_SEQUENCE_NUMBER,
@@ -204,166 +215,4 @@ function writePartitionValue(w: AvroWriter, type: PrimitiveType, value: Exclude<
     else w.int(value);
   } else if (type === 'binary') w.bytes(value);
   else w.raw(value);
-}
-
-/**
- * The entries of a manifest of any version and writer, with what they inherit: snapshot id, sequence numbers and (v3)
- * first row ids. Deleted entries are among them. Throws METADATA_INVALID.
- */
-export function readManifest(
-  bytes: Uint8Array,
-  manifest: ManifestFile,
-  metadata: TableMetadata,
-): ManifestEntry[] {
-  const { records } = readAvroFile(bytes, `manifest ${manifest.manifestPath}`);
-  const bound = bindSpec(metadata, specById(metadata, manifest.partitionSpecId));
-  let nextRowId = manifest.content === 0 ? manifest.firstRowId : null;
-  return records.map((record) => {
-    const entry = readEntry(record, manifest, bound);
-    if (entry.status !== DELETED && nextRowId !== null && entry.file.firstRowId === undefined) {
-      entry.file.firstRowId = nextRowId;
-      nextRowId += entry.file.recordCount;
-    }
-    return entry;
-  });
-}
-
-function readEntry(
-  record: AvroRecord,
-  manifest: ManifestFile,
-  partition: readonly BoundPartitionField[],
-): ManifestEntry {
-  const fields = new EntryFields(record, manifest.manifestPath);
-  const status = fields.required<number>(0, 'number');
-  if (status !== EXISTING && status !== ADDED && status !== DELETED) throw fields.bad(0, `status ${status}`);
-  const inherits = status === ADDED || manifest.sequenceNumber === 0n;
-  const inherit = (id: number): bigint => {
-    const own = fields.optional<bigint>(id, 'bigint');
-    if (own !== undefined) return own;
-    if (!inherits) throw fields.bad(id, 'an entry that is not new has no sequence number');
-    return manifest.sequenceNumber;
-  };
-  const dataFile = record[2];
-  if (typeof dataFile !== 'object' || dataFile === null) throw fields.bad(2, 'the data file is missing');
-  return {
-    status,
-    snapshotId: fields.optional<bigint>(1, 'bigint') ?? manifest.addedSnapshotId,
-    sequenceNumber: inherit(3),
-    fileSequenceNumber: inherit(4),
-    file: readDataFile(new EntryFields(dataFile as AvroRecord, manifest.manifestPath), manifest, partition),
-  };
-}
-
-/** Typed access to a decoded record by field id. */
-class EntryFields {
-  readonly #record: AvroRecord;
-  readonly #path: string;
-
-  constructor(record: AvroRecord, path: string) {
-    this.#record = record;
-    this.#path = path;
-  }
-
-  bad(id: number, message: string): SluiceError {
-    return new SluiceError('METADATA_INVALID', `manifest ${this.#path}, field ${id}: ${message}`, {
-      context: { path: this.#path, fieldId: id },
-    });
-  }
-
-  optional<T>(id: number, type: 'number' | 'bigint' | 'string'): T | undefined {
-    const value = this.#record[id];
-    if (value === undefined || value === null) return undefined;
-    // A field that was an int in an older writer is read as the long it became.
-    if (type === 'bigint' && typeof value === 'number') return BigInt(value) as T;
-    if (typeof value !== type) throw this.bad(id, `expected ${type}, found ${typeof value}`);
-    return value as T;
-  }
-
-  required<T>(id: number, type: 'number' | 'bigint' | 'string'): T {
-    const value = this.optional<T>(id, type);
-    if (value === undefined) throw this.bad(id, 'a required field is missing');
-    return value;
-  }
-
-  bytes(id: number): Uint8Array | undefined {
-    const value = this.#record[id];
-    return value instanceof Uint8Array ? value : undefined;
-  }
-
-  map<V>(id: number): Map<number, V> {
-    const value = this.#record[id];
-    return value instanceof Map ? (value as Map<number, V>) : new Map<number, V>();
-  }
-
-  list<T>(id: number): T[] | undefined {
-    const value = this.#record[id];
-    return Array.isArray(value) ? (value as T[]) : undefined;
-  }
-
-  record(id: number): AvroRecord {
-    const value = this.#record[id];
-    return typeof value === 'object' && value !== null ? (value as AvroRecord) : {};
-  }
-}
-
-const FORMATS = ['PARQUET', 'AVRO', 'ORC', 'PUFFIN'] as const;
-
-function readDataFile(
-  fields: EntryFields,
-  manifest: ManifestFile,
-  partition: readonly BoundPartitionField[],
-): DataFile {
-  const content = fields.optional<number>(134, 'number') ?? 0;
-  if (content !== 0 && content !== 1 && content !== 2) throw fields.bad(134, `content ${content}`);
-  const format = fields.required<string>(101, 'string').toUpperCase();
-  const fileFormat = FORMATS.find((f) => f === format);
-  if (fileFormat === undefined) throw fields.bad(101, `file format "${format}"`);
-  const tuple = fields.record(102);
-  const file: DataFile = {
-    content,
-    filePath: fields.required(100, 'string'),
-    fileFormat,
-    partition: partition.map((p) =>
-      partitionValue(tuple[p.field.fieldId] ?? tuple[`name:${p.field.name}`], p),
-    ),
-    specId: manifest.partitionSpecId,
-    recordCount: fields.required(103, 'bigint'),
-    fileSizeInBytes: fields.required(104, 'bigint'),
-    columnSizes: fields.map(108),
-    valueCounts: fields.map(109),
-    nullValueCounts: fields.map(110),
-    nanValueCounts: fields.map(137),
-    lowerBounds: fields.map(125),
-    upperBounds: fields.map(128),
-    splitOffsets: fields.list(132) ?? [],
-  };
-  const set = <K extends keyof DataFile>(key: K, value: DataFile[K] | undefined): void => {
-    if (value !== undefined) file[key] = value;
-  };
-  set('keyMetadata', fields.bytes(131));
-  // Java and PyIceberg have written these ids as int and as long.
-  set('equalityIds', fields.list<number | bigint>(135)?.map(Number));
-  set('sortOrderId', fields.optional(140, 'number'));
-  set('firstRowId', fields.optional(142, 'bigint'));
-  set('referencedDataFile', fields.optional(143, 'string'));
-  set('contentOffset', fields.optional(144, 'bigint'));
-  set('contentSizeInBytes', fields.optional(145, 'bigint'));
-  return file;
-}
-
-const WIDE = new Set<PrimitiveType>([
-  'long',
-  'time',
-  'timestamp',
-  'timestamptz',
-  'timestamp_ns',
-  'timestamptz_ns',
-]);
-
-/** Brings a value to the form of its column's type now: the file may be older than a widening of the column. */
-function partitionValue(value: unknown, { resultType }: BoundPartitionField): PartitionValue {
-  if (value === undefined || value === null) return null;
-  if (value instanceof Uint8Array && parseDecimal(resultType) !== undefined) return decimalFromBytes(value);
-  if (typeof value === 'number' && WIDE.has(resultType)) return BigInt(value);
-  return value as PartitionValue;
 }

@@ -4,7 +4,7 @@ import type { FileIO } from '../storage/file-io.ts';
 import { DELETED } from './manifest.ts';
 import type { ManifestFile } from './manifest-list.ts';
 import type { Snapshot, TableMetadata } from './metadata.ts';
-import { ManifestLists, readManifestEntries } from './table-files.ts';
+import { ManifestLists, manifestEntries } from './table-files.ts';
 
 export interface LiveFile {
   readonly file: DataFile;
@@ -21,7 +21,7 @@ export async function snapshotManifests(io: FileIO, snapshot: Snapshot): Promise
 }
 
 /**
- * Data files, then delete files, of a snapshot, a manifest at a time: no more than one manifest's entries are held.
+ * Data files, then delete files, of a snapshot, one at a time: no manifest is held whole.
  * Throws METADATA_INVALID, FILE_NOT_FOUND.
  */
 export async function* liveFiles(
@@ -31,7 +31,7 @@ export async function* liveFiles(
 ): AsyncGenerator<LiveFile> {
   const manifests = await snapshotManifests(io, snapshot);
   for (const manifest of manifests.toSorted((a, b) => a.content - b.content)) {
-    for (const entry of await readManifestEntries(io, manifest, metadata)) {
+    for await (const entry of manifestEntries(io, manifest, metadata)) {
       if (entry.status === DELETED) continue;
       yield {
         file: entry.file,

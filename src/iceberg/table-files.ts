@@ -1,9 +1,11 @@
 /** Where a table keeps its files, and reading its manifest lists once. */
+import { setImmediate } from 'node:timers/promises';
 import type { DataFile } from '../core/data-file.ts';
 import { SluiceError } from '../errors.ts';
 import { type FileIO, joinPath } from '../storage/file-io.ts';
-import { type ManifestEntry, readManifest } from './manifest.ts';
+import type { ManifestEntry } from './manifest.ts';
 import { type ManifestFile, readManifestList } from './manifest-list.ts';
+import { ManifestReader } from './manifest-reader.ts';
 import type { Snapshot, TableMetadata } from './metadata.ts';
 
 /** `write.metadata.path`, or `metadata` under the table's location (Iceberg spec, appendix F "Path Construction"). */
@@ -74,12 +76,37 @@ export class ManifestLists {
   }
 }
 
-export async function readManifestEntries(
+/** Read at a time of a manifest: small ones, which are nearly all, in one go. */
+const PIECE_BYTES = 1024 * 1024;
+/** After so many entries other work gets its turn: a large manifest takes seconds. */
+const ENTRIES_AT_ONCE = 500;
+
+/** The entries of a manifest, one at a time. Throws METADATA_INVALID, FILE_NOT_FOUND. */
+export async function* manifestEntries(
   io: FileIO,
   manifest: ManifestFile,
   metadata: TableMetadata,
-): Promise<ManifestEntry[]> {
-  return readManifest(await io.read(manifest.manifestPath), manifest, metadata);
+): AsyncGenerator<ManifestEntry> {
+  const reader = new ManifestReader(manifest, metadata);
+  let count = 0;
+  for await (const piece of pieces(io, manifest.manifestPath, Number(manifest.manifestLength))) {
+    reader.push(piece);
+    for (const entry of reader.entries()) {
+      yield entry;
+      if (++count % ENTRIES_AT_ONCE === 0) await setImmediate();
+    }
+  }
+  reader.end();
+}
+
+/** A file front to back. `length` may be wrong: it spares the look beyond the end. */
+async function* pieces(io: FileIO, path: string, length: number): AsyncGenerator<Uint8Array> {
+  for (let start = 0; ; ) {
+    const bytes = await io.read(path, { start, end: start + PIECE_BYTES });
+    yield bytes;
+    start += bytes.length;
+    if (bytes.length < PIECE_BYTES || start === length) return;
+  }
 }
 
 /** Writes a new file in one go; it is durable when this resolves. Throws STORAGE_ERROR where the name is taken. */

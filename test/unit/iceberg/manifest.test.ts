@@ -1,7 +1,7 @@
 import avro from 'avsc';
 import { describe, expect, it } from 'vitest';
 import type { DataFile } from '../../../src/core/data-file.ts';
-import { readAvroFile } from '../../../src/iceberg/avro-reader.ts';
+import { readAvroFile } from '../../../src/iceberg/avro-file.ts';
 import { AvroFileWriter } from '../../../src/iceberg/avro-writer.ts';
 import {
   ADDED,
@@ -9,7 +9,6 @@ import {
   EXISTING,
   type ManifestEntry,
   ManifestWriter,
-  readManifest,
 } from '../../../src/iceberg/manifest.ts';
 import {
   type ManifestFile,
@@ -17,6 +16,7 @@ import {
   writeManifestList,
 } from '../../../src/iceberg/manifest-list.ts';
 import { packFromEnd } from '../../../src/iceberg/manifest-merge.ts';
+import { ManifestReader } from '../../../src/iceberg/manifest-reader.ts';
 import { avroName, decimalFixedLength } from '../../../src/iceberg/manifest-schema.ts';
 import { newTableMetadata, type TableMetadata } from '../../../src/iceberg/metadata.ts';
 import { dataFile, ORDERS_SCHEMA, ordersRequest } from '../../support/iceberg-fixture.ts';
@@ -48,6 +48,14 @@ function write(
   const writer = new ManifestWriter(metadata, metadata.partitionSpecs[0], 0, 6917529027641081857n, PATH);
   for (const e of entries) writer.add(e);
   return writer.finish();
+}
+
+function readManifest(bytes: Uint8Array, manifest: ManifestFile, metadata: TableMetadata): ManifestEntry[] {
+  const reader = new ManifestReader(manifest, metadata);
+  reader.push(bytes);
+  const entries = [...reader.entries()];
+  reader.end();
+  return entries;
 }
 
 describe('manifests', () => {
@@ -306,7 +314,7 @@ describe('bytes that are no manifest', () => {
       {},
     );
     w.record((out) => out.raw(huge));
-    expect(() => readAvroFile(w.finish(), 'x')).toThrow(
+    expect(() => readAvroFile(w.finish().rest, 'x')).toThrow(
       'METADATA_INVALID: x is not a whole Avro file: a count of',
     );
     const strings = new AvroFileWriter(
@@ -315,20 +323,20 @@ describe('bytes that are no manifest', () => {
       {},
     );
     strings.record((out) => out.raw(huge));
-    expect(() => readAvroFile(strings.finish(), 'x')).toThrow('a length of');
+    expect(() => readAvroFile(strings.finish().rest, 'x')).toThrow('a length of');
     const recursive = new AvroFileWriter(
       'x',
       { type: 'record', name: 'r', fields: [{ name: 'a', type: ['null', 'r'], 'field-id': 1 }] },
       {},
     );
     recursive.record((out) => out.raw(new Uint8Array(5000).fill(2)));
-    expect(() => readAvroFile(recursive.finish(), 'x')).toThrow('nested too deep');
+    expect(() => readAvroFile(recursive.finish().rest, 'x')).toThrow('nested too deep');
   });
 
   it('a codec that is not known is named', () => {
     const w = new AvroFileWriter('x', { type: 'record', name: 'r', fields: [] }, { 'avro.codec': 'bzip2' });
     w.record((out) => out.int(1));
-    expect(() => readAvroFile(w.finish(), 'x')).toThrow(
+    expect(() => readAvroFile(w.finish().rest, 'x')).toThrow(
       'UNSUPPORTED: a manifest is compressed by the Avro codec "bzip2"',
     );
   });
