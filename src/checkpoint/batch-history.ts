@@ -1,14 +1,23 @@
+import type { OffsetMap } from '../core/offset-range.ts';
 import { SluiceError } from '../errors.ts';
-import { BatchIndex } from './batch-index.ts';
-import type { CheckpointFiles } from './checkpoint-files.ts';
-import { mergeIntoLedger } from './ledger.ts';
+import { BatchIndex, batchFileName } from './batch-index.ts';
+import { type CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
+import { LedgerBook } from './ledger.ts';
 import { ledgerFilesOf, mergeTableRecords, readLedger, type TableRecord } from './ledger-store.ts';
 import { readRecord } from './record-file.ts';
 import { decodeDone } from './record-json.ts';
 import type { DoneBatch, LedgerEntry } from './records.ts';
+import { parseOffsetLog } from './spark-format.ts';
 
 /** A reader beside a running pipeline may find that a purge took files away between its listing and its reading. */
 const MAX_READS = 10;
+
+/** What was read by the batches up to one. */
+export interface ReadAccount {
+  entries: LedgerEntry[];
+  /** Batches that are committed and have no record, ascending: another engine ran them, or their record is gone. */
+  unrecorded: number[];
+}
 
 /** What the batches so far have brought: the retained `done/` records, and the ledger of the purged ones. */
 export class BatchHistory {
@@ -27,10 +36,16 @@ export class BatchHistory {
 
   /** Ledger and retained records merged; what a purge moves meanwhile is neither missed nor counted twice. */
   async ledger(): Promise<LedgerEntry[]> {
+    return (await this.account(Number.POSITIVE_INFINITY))!.entries;
+  }
+
+  /** See `Checkpoint.account`. */
+  async account(through: number): Promise<ReadAccount | null> {
     for (let reads = 1; reads <= MAX_READS; reads++) {
       const index = reads === 1 ? this.#index : await BatchIndex.load(this.#files);
-      const entries = await this.#mergeOnce(index);
-      if (entries !== null) return entries;
+      if ((index.ledgerThrough ?? -1) > through) return null;
+      const account = await this.#mergeOnce(index, through);
+      if (account !== null) return account;
     }
     throw new SluiceError(
       'CHECKPOINT_CONCURRENT',
@@ -67,32 +82,52 @@ export class BatchHistory {
     for (const record of mergeTableRecords([...records.values()], [batch])) records.set(record.table, record);
   }
 
-  async #mergeOnce(index: BatchIndex): Promise<LedgerEntry[] | null> {
+  async #mergeOnce(index: BatchIndex, through: number): Promise<ReadAccount | null> {
     const ledger = await readLedger(this.#files, index);
-    const batches = ledger === null ? null : await this.#doneAfter(index, ledger.through);
+    if (ledger === null) return null;
+    const ids = (kind: 'done' | 'commits') =>
+      index.ids(kind).filter((id) => id > ledger.through && id <= through);
+    const book = new LedgerBook(ledger.entries);
+    const whole = await this.#eachDone(ids('done'), async (batch) =>
+      book.add(batch, batch.reset === undefined ? undefined : await this.#positions(batch.batchId)),
+    );
     // A ledger that grew since the listing may hold batches that the listing of done/ no longer showed.
     const newest = (await ledgerFilesOf(this.#files)).at(-1) ?? null;
-    if (ledger === null || batches === null || newest !== index.ledgerThrough) return null;
-    return mergeIntoLedger(ledger.entries, batches);
+    if (!whole || newest !== index.ledgerThrough) return null;
+    return {
+      entries: book.entries(),
+      unrecorded: ids('commits').filter((id) => !index.has('done', id)),
+    };
   }
 
-  /** All done records after a batch, ascending; null where one that was listed is gone. */
-  async #doneAfter(index: BatchIndex, batchId: number): Promise<DoneBatch[] | null> {
-    const batches: DoneBatch[] = [];
-    for (const id of index.ids('done')) {
-      if (id <= batchId) continue;
+  /** Reads done records one after the other; false where one that was listed is gone. */
+  async #eachDone(
+    ids: readonly number[],
+    take: (batch: DoneBatch) => void | Promise<void>,
+  ): Promise<boolean> {
+    for (const id of ids) {
       const batch = await this.done(id);
-      if (batch === null) return null;
-      batches.push(batch);
+      if (batch === null) return false;
+      await take(batch);
     }
-    return batches;
+    return true;
+  }
+
+  /** The offsets that end a batch; undefined where a purge took them. */
+  async #positions(batchId: number): Promise<OffsetMap | undefined> {
+    const name = batchFileName('offsets', batchId);
+    return (await this.#files.read(name, FILE_KINDS.offsets, parseOffsetLog))?.offsets;
   }
 
   /** The newest record of each table; read once, then kept up by `remember`. */
   async #records(): Promise<Map<string, TableRecord>> {
     if (this.#tableRecords === undefined) {
       const ledger = await readLedger(this.#files, this.#index);
-      const records = mergeTableRecords(ledger?.tables ?? [], (await this.#doneAfter(this.#index, -1)) ?? []);
+      let records = ledger?.tables ?? [];
+      const whole = await this.#eachDone(this.#index.ids('done'), (batch) => {
+        records = mergeTableRecords(records, [batch]);
+      });
+      if (!whole) records = ledger?.tables ?? [];
       this.#tableRecords = new Map(records.map((r) => [r.table, r]));
     }
     return this.#tableRecords;

@@ -2,7 +2,7 @@ import { stringifyJson64 } from '../core/json64.ts';
 import type { OffsetMap } from '../core/offset-range.ts';
 import { offsetMapsEqual } from '../core/offset-range.ts';
 import { SluiceError } from '../errors.ts';
-import { BatchHistory } from './batch-history.ts';
+import { BatchHistory, type ReadAccount } from './batch-history.ts';
 import { BatchIndex, type BatchKind, batchFileName } from './batch-index.ts';
 import { CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
 import type { CheckpointOptions } from './checkpoint-options.ts';
@@ -88,6 +88,11 @@ export class Checkpoint {
   /** The highest N in commits/. */
   get latestCommitted(): number | null {
     return this.#index.latest('commits');
+  }
+
+  /** The highest N in `_sluice/done/`. */
+  get latestDone(): number | null {
+    return this.#index.latest('done');
   }
 
   /** What to do at a start. Throws CHECKPOINT_CORRUPT where the logs do not add up. */
@@ -247,12 +252,29 @@ export class Checkpoint {
       warn,
       minBatchesToRetain,
       done: (id) => this.done(id),
+      offsets: (id) => this.offsets(id),
     });
   }
 
   /** What was read of every topic incarnation and partition, all batches from the first to the last finished one. */
   ledger(): Promise<LedgerEntry[]> {
     return this.#history.ledger();
+  }
+
+  /**
+   * As `ledger`, of the batches up to `through` alone, and which of them are committed without a record. Null where a
+   * purge has put later batches into the ledger since the checkpoint was opened.
+   */
+  account(through: number): Promise<ReadAccount | null> {
+    return this.#history.account(through);
+  }
+
+  /** The checkpoint as it stands now, to be read only: with what other processes wrote since it was opened. */
+  async look(): Promise<Checkpoint> {
+    const index = await BatchIndex.load(this.#files);
+    const id = this.exists ? this.id : null;
+    const options = { ...this.#options, readOnly: true };
+    return new Checkpoint(options, this.#files, index, id, this.storedPipelineName);
   }
 
   /**

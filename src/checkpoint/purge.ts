@@ -1,8 +1,9 @@
+import type { OffsetMap } from '../core/offset-range.ts';
 import { SluiceError } from '../errors.ts';
 import { BATCH_KINDS, type BatchIndex, type BatchKind, batchFileName } from './batch-index.ts';
 import { type CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
 import { describeWriter, type Writer } from './envelope.ts';
-import { mergeIntoLedger } from './ledger.ts';
+import { LedgerBook } from './ledger.ts';
 import { mergeTableRecords, readLedger, writeLedger } from './ledger-store.ts';
 import type { DoneBatch } from './records.ts';
 
@@ -14,6 +15,7 @@ export interface PurgeContext {
   warn: (message: string, context?: object) => void;
   minBatchesToRetain: number;
   done(batchId: number): Promise<DoneBatch | null>;
+  offsets(batchId: number): Promise<OffsetMap>;
 }
 
 /** A re-run of the last batch needs the one before it. */
@@ -52,12 +54,14 @@ async function recordInLedger(context: PurgeContext, batchIds: readonly number[]
   const { files, index, owner, now, warn } = context;
   const ledger = await readLedger(files, index);
   if (ledger === null) throw purgedByAnother(context);
-  const batches: DoneBatch[] = [];
+  const book = new LedgerBook(ledger.entries);
+  let { tables } = ledger;
   for (const id of batchIds) {
     if (index.has('done', id)) {
       const batch = await context.done(id);
       if (batch === null) throw purgedByAnother(context);
-      batches.push(batch);
+      book.add(batch, batch.reset === undefined ? undefined : await context.offsets(id));
+      tables = mergeTableRecords(tables, [batch]);
     } else if (index.has('plan', id) && index.has('commits', id)) {
       throw files.missing(
         batchFileName('done', id),
@@ -74,11 +78,7 @@ async function recordInLedger(context: PurgeContext, batchIds: readonly number[]
   await writeLedger(
     files,
     index,
-    {
-      through: batchIds[batchIds.length - 1],
-      tables: mergeTableRecords(ledger.tables, batches),
-      entries: mergeIntoLedger(ledger.entries, batches),
-    },
+    { through: batchIds[batchIds.length - 1], tables, entries: book.entries() },
     owner,
     now(),
   );

@@ -1,6 +1,8 @@
 /** The records of `_sluice/` to JSON and back (types in records.ts). Decoders throw Malformed, naming the field. */
 import type { OffsetRange } from '../core/offset-range.ts';
+import { checkAccount } from './account-check.ts';
 import { decodeDataFile, encodeDataFile } from './data-file-json.ts';
+import { decodeGaps, encodeGaps } from './gap-text.ts';
 import type { JsonObject } from './json-fields.ts';
 import type {
   BatchPlan,
@@ -53,7 +55,11 @@ export function decodePlan(o: JsonObject): BatchPlan {
 }
 
 export function encodePrepared(batch: PreparedBatch): object {
-  return { ...batch, tables: batch.tables.map((t) => ({ ...t, files: t.files.map(encodeDataFile) })) };
+  return {
+    ...batch,
+    tables: batch.tables.map((t) => ({ ...t, files: t.files.map(encodeDataFile) })),
+    funnel: batch.funnel.map(encodeFunnel),
+  };
 }
 
 export function decodePrepared(o: JsonObject): PreparedBatch {
@@ -72,7 +78,7 @@ export function decodePrepared(o: JsonObject): PreparedBatch {
 }
 
 export function encodeDone(batch: DoneBatch): object {
-  return batch;
+  return { ...batch, funnel: batch.funnel.map(encodeFunnel) };
 }
 
 export function decodeDone(o: JsonObject): DoneBatch {
@@ -89,7 +95,8 @@ export function decodeDone(o: JsonObject): DoneBatch {
 }
 
 export function decodeLedgerEntry(o: JsonObject): LedgerEntry {
-  return {
+  const entry: LedgerEntry = {
+    table: o.string('table'),
     topic: o.string('topic'),
     topicId: o.stringOrNull('topicId'),
     partition: o.count('partition'),
@@ -103,12 +110,15 @@ export function decodeLedgerEntry(o: JsonObject): LedgerEntry {
     control: o.count('control'),
     aborted: o.count('aborted'),
     holes: o.count('holes'),
-    gaps: o.objects('gaps', decodeStretch),
+    gaps: o.string('gaps'),
     gapsCut: o.boolean('gapsCut'),
     lost: o.objects('lost', (l) => ({ ...decodeStretch(l), reason: l.string('reason') })),
     lostOffsets: o.bigint('lostOffsets'),
     lostCut: o.boolean('lostCut'),
+    gapSum: o.count('gapSum'),
   };
+  checkAccount(entry);
+  return entry;
 }
 
 function decodeNote(o: JsonObject): ResetNote {
@@ -165,9 +175,15 @@ function decodeDoneTable(o: JsonObject): DoneTable {
   };
 }
 
+function encodeFunnel(range: RangeFunnel): object {
+  return { ...range, gaps: encodeGaps(range.gaps) };
+}
+
 function decodeFunnel(o: JsonObject): RangeFunnel {
-  return {
+  const gaps = o.string('gaps');
+  const range: RangeFunnel = {
     ...decodeRange(o),
+    table: o.string('table'),
     rows: o.count('rows'),
     quarantined: o.count('quarantined'),
     dropped: o.count('dropped'),
@@ -178,7 +194,10 @@ function decodeFunnel(o: JsonObject): RangeFunnel {
     leaderEpoch: o.integer('leaderEpoch'),
     leaderEpochEnd: o.bigint('leaderEpochEnd'),
     maxTimestampMs: o.integerOrNull('maxTimestampMs'),
-    gaps: o.objects('gaps', decodeStretch),
+    gaps: decodeGaps(gaps),
     gapsCut: o.boolean('gapsCut'),
+    gapSum: o.count('gapSum'),
   };
+  checkAccount({ ...range, gaps });
+  return range;
 }

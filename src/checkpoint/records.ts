@@ -62,6 +62,8 @@ export interface LostRange extends OffsetRange {
 
 /** Where the offsets [from, until) of one partition went. rows + quarantined + dropped + control + aborted + holes = until - from. */
 export interface RangeFunnel extends OffsetRange {
+  /** The data table of the rows, `namespace.name`; what is set aside goes to the quarantine beside it. */
+  table: string;
   rows: number;
   quarantined: number;
   /** Tombstones and filtered records that a rule dropped. */
@@ -77,9 +79,11 @@ export interface RangeFunnel extends OffsetRange {
   leaderEpochEnd: bigint;
   /** The greatest Kafka timestamp of the range's records, ms since 1970; null where none has one. */
   maxTimestampMs: number | null;
-  /** The offsets of the range that have no row and no quarantined record, as [from, until) stretches, cut after 1,000 of them. */
+  /** The offsets of the range that have no row and no quarantined record, as [from, until) stretches, cut after 10,000 of them. */
   gaps: { from: bigint; until: bigint }[];
   gapsCut: boolean;
+  /** The checksum (core/gap-sum.ts) of those offsets, listed or not. */
+  gapSum: number;
 }
 
 export interface PreparedTable extends PlannedTable {
@@ -125,8 +129,13 @@ export interface DoneBatch {
   reset?: ResetNote;
 }
 
-/** One line of the permanent ledger: what was read of one incarnation of a partition, batches merged. */
+/**
+ * One line of the permanent ledger: what was read of one incarnation of a partition into one table, batches merged. An
+ * empty one, `from === until`, says where the reading began.
+ */
 export interface LedgerEntry {
+  /** The data table that the rows went to; empty where only lost ranges are known and never a table. */
+  table: string;
   topic: string;
   topicId: string | null;
   partition: number;
@@ -140,11 +149,14 @@ export interface LedgerEntry {
   control: number;
   aborted: number;
   holes: number;
-  gaps: { from: bigint; until: bigint }[];
+  /** The offsets that have no row and no quarantined record, but for lost ones, as text (gap-text.ts), cut after 20,000 stretches. */
+  gaps: string;
   gapsCut: boolean;
   /** Ranges inside [from, until) that were given up, neighbours of one reason merged, cut after 1,000 of them. */
   lost: { from: bigint; until: bigint; reason: string }[];
   /** How many offsets were given up in all, also those that `lost` no longer lists. rows + quarantined + dropped + control + aborted + holes + lostOffsets = until - from. */
   lostOffsets: bigint;
   lostCut: boolean;
+  /** The checksum (core/gap-sum.ts) of all offsets that have no row and no quarantined record, gaps and lost ones, listed or not. */
+  gapSum: number;
 }

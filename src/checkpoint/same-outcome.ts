@@ -17,6 +17,7 @@ function essence(batch: DoneBatch): unknown {
       .sort((x, y) => (String(x[0]) < String(y[0]) ? -1 : 1)),
     funnel: batch.funnel.map((f) => [
       f.topic,
+      f.table,
       f.partition,
       f.from,
       f.until,

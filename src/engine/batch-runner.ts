@@ -149,6 +149,7 @@ export class BatchRunner {
         ranges,
         outcome.flatMap((r) => r.ranges),
         plan.batchId,
+        (topic) => tables.byTopic.get(topic)!.data.table,
       );
       assertRowsWritten(plan.batchId, funnel, files, tables);
       if (!host.acceptQuarantine) await this.checkQuarantine(plan.batchId, countsOf(funnel));

@@ -1,3 +1,4 @@
+import { addSums } from '../core/gap-sum.ts';
 import type { OffsetRange } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
 import { SluiceError } from '../errors.ts';
@@ -6,12 +7,13 @@ import { uniteGaps } from './local/gaps.ts';
 
 /**
  * What the workers read, put together per planned range, in the plan's order; empty ranges get an empty funnel. Throws
- * FUNNEL_MISMATCH where the pieces do not cover a planned range exactly.
+ * FUNNEL_MISMATCH where the pieces do not cover a planned range exactly. `tableOf` names the data table of a topic.
  */
 export function mergeRangeResults(
   planned: readonly OffsetRange[],
   results: readonly RangeResult[],
   batchId: number,
+  tableOf: (topic: string) => string,
 ): RangeResult[] {
   const pieces = new Map<string, RangeResult[]>();
   for (const result of results) {
@@ -22,7 +24,7 @@ export function mergeRangeResults(
     const mine = (pieces.get(topicPartitionKey(range.topic, range.partition)) ?? []).sort((a, b) =>
       a.from < b.from ? -1 : 1,
     );
-    const merged = emptyFunnel(range);
+    const merged = emptyFunnel(range, tableOf(range.topic));
     let at = range.from;
     for (const piece of mine) {
       if (piece.from !== at) break;
@@ -39,10 +41,11 @@ export function mergeRangeResults(
   });
 }
 
-function emptyFunnel(range: OffsetRange): RangeResult {
+function emptyFunnel(range: OffsetRange, table: string): RangeResult {
   return {
     topic: range.topic,
     partition: range.partition,
+    table,
     from: range.from,
     until: range.until,
     rows: 0,
@@ -56,6 +59,7 @@ function emptyFunnel(range: OffsetRange): RangeResult {
     leaderEpochEnd: 0n,
     gaps: [],
     gapsCut: false,
+    gapSum: 0,
     maxTimestampMs: null,
   };
 }
@@ -74,5 +78,6 @@ function addPiece(into: RangeResult, piece: RangeResult): void {
   }
   if (piece.maxTimestampMs !== null)
     into.maxTimestampMs = Math.max(into.maxTimestampMs ?? piece.maxTimestampMs, piece.maxTimestampMs);
+  into.gapSum = addSums(into.gapSum, piece.gapSum);
   Object.assign(into, uniteGaps(into.gaps, piece.gaps, into.gapsCut || piece.gapsCut));
 }

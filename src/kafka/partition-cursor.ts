@@ -1,8 +1,9 @@
+import { addSums, stretchSum } from '../core/gap-sum.ts';
 import type { OffsetRange } from '../core/offset-range.ts';
 import { AbortedTransactions } from './aborted-transactions.ts';
 
 /** At most this many stretches without rows are kept per cursor. */
-const MAX_GAPS = 1000;
+const MAX_GAPS = 10_000;
 
 /**
  * How far the reading of one offset range has come. `RecordSetDecoder` advances it; `openCursor` makes it.
@@ -28,10 +29,12 @@ export interface PartitionCursor {
   leaderEpoch: number;
   /** The offset after that batch: the log has held the epoch up to here, so that an end of it below is a truncation. */
   leaderEpochEnd: bigint;
-  /** Offsets passed that delivered no row (control, aborted, holes), as merged stretches [from, until), ascending; the first 1000. */
+  /** Offsets passed that delivered no row (control, aborted, holes), as merged stretches [from, until), ascending; the first 10,000. */
   gaps: { from: bigint; until: bigint }[];
-  /** There were more than 1000 stretches; `gaps` holds the first. */
+  /** There were more than 10,000 stretches; `gaps` holds the first. */
   gapsCut: boolean;
+  /** The checksum (core/gap-sum.ts) of all offsets passed that delivered no row, listed or not. */
+  gapSum: number;
   /** State of read_committed filtering. */
   readonly abortedTransactions: AbortedTransactions;
 }
@@ -52,13 +55,16 @@ export function openCursor(range: OffsetRange): PartitionCursor {
     leaderEpochEnd: 0n,
     gaps: [],
     gapsCut: false,
+    gapSum: 0,
     abortedTransactions: new AbortedTransactions(),
   };
 }
 
 /** Notes that the offsets [from, until) delivered no row; merged with the stretch before where they touch. */
 export function addGap(cursor: PartitionCursor, from: bigint, until: bigint): void {
-  if (from >= until || cursor.gapsCut) return;
+  if (from >= until) return;
+  cursor.gapSum = addSums(cursor.gapSum, stretchSum(Number(from), Number(until)));
+  if (cursor.gapsCut) return;
   const last = cursor.gaps.at(-1);
   if (last !== undefined && last.until === from) {
     last.until = until;

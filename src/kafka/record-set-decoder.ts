@@ -174,7 +174,6 @@ export class RecordSetDecoder {
     } else {
       const records = this.decompressor.run(batch.codec, bytes, view, start, end);
       this.holes.length = 0;
-      const holes = cursor.gapsCut ? null : this.holes;
       const rows = appendRecords(
         batch,
         records.bytes,
@@ -183,7 +182,7 @@ export class RecordSetDecoder {
         records.end,
         this.columns,
         this.sealed,
-        holes,
+        this.holes,
       );
       passBatch(cursor, batch, rows, this.holes);
       cursor.rows += rows;

@@ -1,4 +1,5 @@
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
+import { decodeGaps } from '../checkpoint/gap-text.ts';
 import type { BatchPlan, LedgerEntry } from '../checkpoint/records.ts';
 import type { OffsetRange } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
@@ -264,7 +265,7 @@ function provePartition(
 ): PartitionProof {
   const { topic, partition } = entries[0];
   const expected = entries.flatMap((e) =>
-    subtractIntervals([{ from: e.from, until: e.until }], [...e.gaps, ...e.lost]),
+    subtractIntervals([{ from: e.from, until: e.until }], [...decodeGaps(e.gaps), ...e.lost]),
   );
   const all = OffsetRuns.union(found?.rows, found?.quarantined);
   const difference = compareOffsets(expected, all);
@@ -295,6 +296,6 @@ function provePartition(
 /** Where not every gap is listed, the missing offsets must be as many as the gaps that are not. */
 function acceptByCount(proof: PartitionProof, entries: readonly LedgerEntry[]): void {
   const counted = BigInt(proof.dropped + proof.control + proof.aborted + proof.holes) + proof.acceptedLoss;
-  const listed = entries.reduce((total, e) => total + countOf(e.gaps) + countOf(e.lost), 0n);
+  const listed = entries.reduce((total, e) => total + countOf(decodeGaps(e.gaps)) + countOf(e.lost), 0n);
   if (countOf(proof.missing) === counted - listed) proof.missing = [];
 }

@@ -6,6 +6,7 @@ import type {
   PreparedBatch,
   RangeFunnel,
 } from '../../src/checkpoint/records.ts';
+import { stretchSum } from '../../src/core/gap-sum.ts';
 import type { OffsetMap } from '../../src/core/offset-range.ts';
 import type { FileIO } from '../../src/storage/file-io.ts';
 
@@ -76,6 +77,7 @@ export function planOf(batchId: number): BatchPlan {
 export function funnelOf(batchId: number): RangeFunnel[] {
   return planOf(batchId).ranges.map((range) => ({
     ...range,
+    table: 'bronze.ad_clicks',
     rows: Number(range.until - range.from) - 1,
     quarantined: 0,
     dropped: 0,
@@ -88,6 +90,7 @@ export function funnelOf(batchId: number): RangeFunnel[] {
     maxTimestampMs: 1_700_000_000_000,
     gaps: [{ from: range.from + 4n, until: range.from + 5n }],
     gapsCut: false,
+    gapSum: stretchSum(Number(range.from) + 4, Number(range.from) + 5),
   }));
 }
 

@@ -5,7 +5,7 @@ export interface OffsetStretch {
 }
 
 /** Stretches that are listed one by one; beyond it only their counts are kept. */
-export const MAX_GAPS = 1000;
+export const MAX_GAPS = 10_000;
 
 /** Adds an offset that is greater than all before it. */
 export function addOffset(stretches: OffsetStretch[], offset: bigint): void {

@@ -1,4 +1,5 @@
 import type { RecordColumns } from '../../columns/record-columns.ts';
+import { addSums, stretchSum } from '../../core/gap-sum.ts';
 import { topicPartitionKey } from '../../core/topic-partition.ts';
 import { SluiceError } from '../../errors.ts';
 import { readRanges } from '../../kafka/range-reader.ts';
@@ -30,6 +31,8 @@ interface RangeTally {
   dropped: number;
   /** As ascending stretches. */
   droppedOffsets: OffsetStretch[];
+  /** Their checksum, also of those that are no longer listed. */
+  droppedSum: number;
   maxTimestampMs: number;
 }
 
@@ -100,7 +103,13 @@ class TaskWriters {
     const key = `${topicPartitionKey(at.topic, at.partition)}:${at.until}`;
     let tally = this.tallies.get(key);
     if (tally === undefined) {
-      tally = { quarantined: 0, dropped: 0, droppedOffsets: [], maxTimestampMs: Number.NEGATIVE_INFINITY };
+      tally = {
+        quarantined: 0,
+        dropped: 0,
+        droppedOffsets: [],
+        droppedSum: 0,
+        maxTimestampMs: Number.NEGATIVE_INFINITY,
+      };
       this.tallies.set(key, tally);
     }
     return tally;
@@ -118,7 +127,9 @@ class TaskWriters {
       if (excluded.row > from) this.dataWriter(targets).append(block, from, excluded.row);
       if (excluded.reason === null) {
         tally.dropped++;
-        addOffset(tally.droppedOffsets, columns.offsets.getBigInt(excluded.row));
+        const offset = columns.offsets.getBigInt(excluded.row);
+        addOffset(tally.droppedOffsets, offset);
+        tally.droppedSum = addSums(tally.droppedSum, stretchSum(Number(offset), Number(offset) + 1));
       } else {
         this.quarantineWriter(targets).append(block, excluded);
         tally.quarantined++;
@@ -205,6 +216,7 @@ function rangeResult(task: BatchTask, cursor: PartitionCursor, from: bigint, tal
   return {
     topic: cursor.topic,
     partition: cursor.partition,
+    table: task.topics.find((t) => t.topic === cursor.topic)!.data.table,
     from,
     until: cursor.until,
     rows,
@@ -217,6 +229,7 @@ function rangeResult(task: BatchTask, cursor: PartitionCursor, from: bigint, tal
     leaderEpoch: cursor.leaderEpoch,
     leaderEpochEnd: cursor.leaderEpochEnd,
     ...uniteGaps(cursor.gaps, tally.droppedOffsets, cursor.gapsCut),
+    gapSum: addSums(cursor.gapSum, tally.droppedSum),
     maxTimestampMs: Number.isFinite(tally.maxTimestampMs) ? tally.maxTimestampMs : null,
   };
 }

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_LEDGER_STRETCHES, mergeIntoLedger } from '../../../src/checkpoint/ledger.ts';
+import { checkAccount } from '../../../src/checkpoint/account-check.ts';
+import { decodeGaps, encodeGaps } from '../../../src/checkpoint/gap-text.ts';
+import {
+  LedgerBook,
+  MAX_LEDGER_GAPS,
+  MAX_LEDGER_LOST,
+  mergeIntoLedger,
+} from '../../../src/checkpoint/ledger.ts';
+import { Malformed } from '../../../src/checkpoint/malformed.ts';
 import type { DoneBatch, LedgerEntry, LostRange, RangeFunnel } from '../../../src/checkpoint/records.ts';
+import { addSums, stretchSum } from '../../../src/core/gap-sum.ts';
 
 function read(partition: number, from: bigint, until: bigint, more: Partial<RangeFunnel> = {}): RangeFunnel {
   const gaps = more.gaps ?? [];
@@ -8,6 +17,7 @@ function read(partition: number, from: bigint, until: bigint, more: Partial<Rang
   return {
     topic: 't',
     partition,
+    table: 'b.t',
     from,
     until,
     rows: Number(until - from) - holes,
@@ -22,9 +32,13 @@ function read(partition: number, from: bigint, until: bigint, more: Partial<Rang
     maxTimestampMs: null,
     gaps,
     gapsCut: false,
+    gapSum: sumOf(gaps),
     ...more,
   };
 }
+
+const sumOf = (gaps: { from: bigint; until: bigint }[]) =>
+  gaps.reduce((sum, g) => addSums(sum, stretchSum(Number(g.from), Number(g.until))), 0);
 
 function batch(batchId: number, funnel: RangeFunnel[], more: Partial<DoneBatch> = {}): DoneBatch {
   return {
@@ -84,7 +98,7 @@ describe('the ledger', () => {
       holes: 4,
       gapsCut: false,
     });
-    expect(entries[0].gaps).toEqual([
+    expect(decodeGaps(entries[0].gaps)).toEqual([
       { from: 8n, until: 11n },
       { from: 15n, until: 16n },
     ]);
@@ -165,23 +179,25 @@ describe('the ledger', () => {
   });
 
   it('stays bounded, and goes on counting', () => {
-    let entries: LedgerEntry[] = [];
-    const batches = 2 * MAX_LEDGER_STRETCHES;
+    const book = new LedgerBook([]);
+    const batches = MAX_LEDGER_GAPS + 500;
+    let sum = 0;
     for (let n = 0; n < batches; n++) {
       const from = BigInt(n) * 10n;
       const gaps = [{ from: from + 5n, until: from + 6n }];
-      entries = mergeIntoLedger(entries, [
-        batch(n, [read(0, from + 2n, from + 10n, { gaps })], { lost: [lost(0, from, from + 2n)] }),
-      ]);
+      sum = addSums(sum, sumOf([...gaps, { from, until: from + 2n }]));
+      book.add(batch(n, [read(0, from + 2n, from + 10n, { gaps })], { lost: [lost(0, from, from + 2n)] }));
     }
+    const entries = book.entries();
     expect(entries).toHaveLength(1);
     const [entry] = entries;
-    expect([entry.gaps.length, entry.lost.length, entry.gapsCut, entry.lostCut]).toEqual([
-      MAX_LEDGER_STRETCHES,
-      MAX_LEDGER_STRETCHES,
+    expect([decodeGaps(entry.gaps).length, entry.lost.length, entry.gapsCut, entry.lostCut]).toEqual([
+      MAX_LEDGER_GAPS,
+      MAX_LEDGER_LOST,
       true,
       true,
     ]);
+    expect(entry.gapSum).toBe(sum);
     expect([entry.rows, entry.holes, entry.lostOffsets]).toEqual([
       batches * 7,
       batches,
@@ -190,11 +206,82 @@ describe('the ledger', () => {
     expect(BigInt(entry.rows + entry.holes) + entry.lostOffsets).toBe(entry.until - entry.from);
   });
 
+  it('keeps apart what went to different tables, and finds the table of a loss', () => {
+    const entries = mergeIntoLedger(
+      [],
+      [
+        batch(0, [read(0, 0n, 10n, { table: 'b.old' })]),
+        batch(1, [read(0, 12n, 20n)], { lost: [lost(0, 10n, 12n)] }),
+        batch(2, [], { lost: [lost(0, 20n, 21n)] }),
+        batch(3, [read(0, 21n, 30n, { table: 'b.old' })]),
+      ],
+    );
+    expect(entries.map((e) => [e.table, e.from, e.until, e.lostOffsets])).toEqual([
+      ['b.old', 0n, 10n, 0n],
+      ['b.old', 21n, 30n, 0n],
+      ['b.t', 10n, 21n, 3n],
+    ]);
+  });
+
+  it('keeps where a partition began, before anything was read of it', () => {
+    const entries = mergeIntoLedger([], [batch(0, [read(0, 7n, 7n)]), batch(1, [read(0, 7n, 7n)])]);
+    expect(shape(entries)).toEqual([['one', 0, 7n, 7n, 0, 0]]);
+    expect(shape(mergeIntoLedger(entries, [batch(2, [read(0, 7n, 9n)])]))).toEqual([
+      ['one', 0, 7n, 9n, 0, 2],
+    ]);
+  });
+
+  it('keeps where a reset set the next offset to read', () => {
+    const book = new LedgerBook([]);
+    book.add(batch(0, [read(0, 5n, 9n), read(1, 5n, 9n)]));
+    const positions = new Map([
+      [
+        't',
+        new Map([
+          [0, 0n],
+          [1, 9n],
+        ]),
+      ],
+    ]);
+    book.add(batch(1, [], { reset: { reason: 'r', by: 'b', at: 'a' } }), positions);
+    expect(shape(book.entries())).toEqual([
+      ['one', 0, 5n, 9n, 0, 0],
+      ['one', 0, 0n, 0n, 1, 1],
+      ['one', 1, 5n, 9n, 0, 0],
+    ]);
+  });
+
   it('passes on that a batch had cut its own gaps', () => {
     const entries = mergeIntoLedger(
       [],
       [batch(0, [read(0, 0n, 10n, { gapsCut: true })]), batch(1, [read(0, 10n, 20n)])],
     );
     expect(entries[0].gapsCut).toBe(true);
+  });
+});
+
+describe('the account of a record', () => {
+  const entry = () =>
+    mergeIntoLedger(
+      [],
+      [batch(0, [read(0, 2n, 10n, { gaps: [{ from: 4n, until: 5n }] })], { lost: [lost(0, 0n, 2n)] })],
+    )[0];
+
+  it('is whole where its counts, its lists and its checksum agree', () => {
+    expect(() => checkAccount(entry())).not.toThrow();
+    expect(() => checkAccount({ ...entry(), gaps: '', gapsCut: true })).not.toThrow();
+  });
+
+  it.each<[string, Partial<LedgerEntry>]>([
+    ['counts that do not add up', { rows: 8 }],
+    ['a range that ends before it begins', { from: 11n }],
+    ['fewer gaps than it counts', { gaps: '' }],
+    ['more gaps than it counts', { gaps: encodeGaps([{ from: 4n, until: 6n }]), gapsCut: true }],
+    ['a gap outside', { gaps: encodeGaps([{ from: 10n, until: 11n }]) }],
+    ['a gap elsewhere', { gaps: encodeGaps([{ from: 5n, until: 6n }]) }],
+    ['another checksum', { gapSum: 1 }],
+    ['a lost range that is not listed', { lost: [] }],
+  ])('is refused with %s', (_, damage) => {
+    expect(() => checkAccount({ ...entry(), ...damage })).toThrowError(Malformed);
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { addSums, stretchSum } from '../../../src/core/gap-sum.ts';
 import { addGap, openCursor, skipTo } from '../../../src/kafka/partition-cursor.ts';
 
 const open = (from = 0n, until = 100n) => openCursor({ topic: 't', partition: 1, from, until });
@@ -46,14 +47,18 @@ describe('PartitionCursor', () => {
     expect(cursor.gaps).toEqual([{ from: 10n, until: 20n }]);
   });
 
-  it('drops stretches after the thousandth and says so', () => {
-    const cursor = open(0n, 10_000n);
-    for (let i = 0n; i < 1000n; i++) addGap(cursor, i * 2n, i * 2n + 1n);
+  it('lists 10,000 stretches, says that there are more, and goes on with the checksum', () => {
+    const cursor = open(0n, 100_000n);
+    let sum = 0;
+    for (let i = 0n; i < 10_000n; i++) addGap(cursor, i * 2n, i * 2n + 1n);
     expect(cursor.gapsCut).toBe(false);
-    addGap(cursor, 1999n, 2000n);
-    expect(cursor.gaps.at(-1)).toEqual({ from: 1998n, until: 2000n });
-    addGap(cursor, 5000n, 5001n);
+    addGap(cursor, 19_999n, 20_000n);
+    expect(cursor.gaps.at(-1)).toEqual({ from: 19_998n, until: 20_000n });
+    addGap(cursor, 50_000n, 50_001n);
     expect(cursor.gapsCut).toBe(true);
-    expect(cursor.gaps).toHaveLength(1000);
+    expect(cursor.gaps).toHaveLength(10_000);
+    for (let i = 0; i < 10_000; i++) sum = addSums(sum, stretchSum(2 * i, 2 * i + 1));
+    for (const single of [19_999, 50_000]) sum = addSums(sum, stretchSum(single, single + 1));
+    expect(cursor.gapSum).toBe(sum);
   });
 });

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { addSums, stretchSum } from '../../../src/core/gap-sum.ts';
 import { isSluiceError, SluiceError } from '../../../src/errors.ts';
 import type { AbortedTransaction } from '../../../src/kafka/aborted-transactions.ts';
 import { openCursor, RecordSetDecoder } from '../../../src/kafka/record-set-decoder.ts';
@@ -371,19 +372,28 @@ describe('the range [position, until)', () => {
     expect(openCursor({ topic: 't', partition: 0, from: 0n, until: 1n }).leaderEpoch).toBe(-1);
   });
 
-  it('keeps the first 1000 gaps and says that there are more', () => {
+  it('keeps the first 10,000 gaps and says that there are more', () => {
     const every = (count: number) =>
       encodeRecordBatch(
         Array.from({ length: count }, (_, i) => ({ offset: BigInt(i * 2), value: 'v' })),
         { baseOffset: 0n },
       );
-    const exact = decodeSet(every(1001), { until: 2001n });
-    expect(exact.cursor.gaps).toHaveLength(1000);
+    const exact = decodeSet(every(10_001), { until: 20_001n });
+    expect(exact.cursor.gaps).toHaveLength(10_000);
     expect(exact.cursor.gapsCut).toBe(false);
-    const cut = decodeSet(every(1500), { until: 2999n });
-    expect(cut.cursor.gaps).toHaveLength(1000);
+    const cut = decodeSet(every(10_500), { until: 20_999n });
+    expect(cut.cursor.gaps).toHaveLength(10_000);
     expect(cut.cursor.gapsCut).toBe(true);
-    expect(countsOf(cut)).toEqual({ position: 2999n, rows: 1500, control: 0, aborted: 0, holes: 1499 });
+    expect(countsOf(cut)).toEqual({
+      position: 20_999n,
+      rows: 10_500,
+      control: 0,
+      aborted: 0,
+      holes: 10_499,
+    });
+    let sum = 0;
+    for (let i = 0; i < 10_499; i++) sum = addSums(sum, stretchSum(2 * i + 1, 2 * i + 2));
+    expect(cut.cursor.gapSum).toBe(sum);
   });
 });
 
