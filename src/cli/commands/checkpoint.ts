@@ -1,7 +1,9 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { DoneBatch } from '../../checkpoint/records.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
 import { getOffset, type OffsetMap, offsetEntries } from '../../core/offset-range.ts';
+import type { ResetRequest, ResetScope } from '../../engine/reset/reset-request.ts';
+import { SluiceError } from '../../errors.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
 import { textTable } from '../text-table.ts';
@@ -18,7 +20,101 @@ export function command(context: CliContext): Command {
       '\nExamples:\n  sluice checkpoint show\n  sluice checkpoint show -o json | jq .offsets',
     )
     .action((flags: ShowFlags) => showCheckpoint(context, flags));
-  return new Command().description('Look into a checkpoint. Nothing is written.').addCommand(show);
+  return new Command()
+    .description('Look into a checkpoint, check its files, and move it where records were lost or replaced.')
+    .addCommand(show)
+    .addCommand(resetCommandLine(context));
+}
+
+interface ResetFlags extends PipelineFlags {
+  topic?: string;
+  partition?: string;
+  cluster?: true;
+  to: string;
+  reason: string;
+  allowDuplicates?: true;
+  giveUpBatch?: true;
+  execute?: true;
+  timeout: string;
+  output: OutputFormat;
+}
+
+function resetCommandLine(context: CliContext): Command {
+  return withPipelineOptions(new Command('reset'))
+    .description(
+      'Move the offsets of a topic after a loss: preview it, or do it with --execute. A batch is appended that reads nothing; no file is edited or deleted.',
+    )
+    .addOption(new Option('--topic <topic>', 'the topic').conflicts('cluster'))
+    .addOption(new Option('--partition <number>', 'this partition alone').conflicts('cluster'))
+    .addOption(new Option('--cluster', 'acknowledge that the brokers are another cluster: all topics'))
+    .addOption(
+      new Option(
+        '--to <offsets>',
+        'earliest, latest, unread (what is still there and was not read), an offset, or {"0":5,...} by partition',
+      ).makeOptionMandatory(),
+    )
+    .addOption(new Option('--reason <text>', 'why; kept on record').default('none given', '"none given"'))
+    .addOption(
+      new Option('--allow-duplicates', 'move back although the tables will hold what comes again twice'),
+    )
+    .addOption(
+      new Option(
+        '--give-up-batch',
+        'take back a batch that was planned and not read, though it could be read',
+      ),
+    )
+    .addOption(new Option('--execute', 'do it; without it nothing is written'))
+    .addOption(new Option('--timeout <time>', 'how long to wait for the brokers').default('15s'))
+    .addHelpText(
+      'after',
+      `
+Examples:
+  sluice checkpoint reset --topic clicks --to unread               after DATA_LOSS: preview
+  sluice checkpoint reset --topic clicks --to earliest --execute --reason "recreated on Monday"
+  sluice checkpoint reset --topic clicks --to '{"0":500,"2":-1}'   two partitions (-2 earliest, -1 latest)
+  sluice checkpoint reset --cluster --to earliest                  after CLUSTER_REPLACED
+
+Offsets that are passed over go on record as lost, with who asked and why. A reset that was cut off is finished by the
+same command.`,
+    )
+    .action((flags: ResetFlags) => resetCheckpoint(context, flags));
+}
+
+async function resetCheckpoint(context: CliContext, flags: ResetFlags): Promise<void> {
+  const { config } = await loadFor(context, flags);
+  const [{ parseResetTarget }, { runReset, whoAsks }, { resetJson, resetText }, { parseDurationMs }] =
+    await Promise.all([
+      import('../../engine/reset/reset-request.ts'),
+      import('../checkpoint-reset.ts'),
+      import('../reset-text.ts'),
+      import('../../core/duration.ts'),
+    ]);
+  const scope = scopeOf(flags);
+  const request: ResetRequest = {
+    scope,
+    target: parseResetTarget(flags.to, scope),
+    to: flags.to,
+    reason: flags.reason,
+    by: whoAsks(),
+    allowDuplicates: flags.allowDuplicates === true,
+    giveUpBatch: flags.giveUpBatch === true,
+  };
+  const shown = await runReset(context, config, request, {
+    execute: flags.execute === true,
+    deadlineMs: parseDurationMs(flags.timeout),
+  });
+  context.stdout.write(
+    flags.output === 'json' ? `${stringifyJson64(resetJson(shown, request))}\n` : resetText(shown, request),
+  );
+}
+
+function scopeOf({ topic, partition, cluster }: ResetFlags): ResetScope {
+  if (cluster) return { kind: 'cluster' };
+  if (topic === undefined)
+    throw new SluiceError('USAGE', 'checkpoint reset: give --topic TOPIC, or --cluster for another cluster');
+  if (partition !== undefined && !/^\d{1,9}$/.test(partition))
+    throw new SluiceError('USAGE', `--partition ${partition}: expected the number of a partition`);
+  return { kind: 'topic', topic, partition: partition === undefined ? null : Number(partition) };
 }
 
 async function showCheckpoint(context: CliContext, flags: ShowFlags): Promise<void> {
