@@ -266,7 +266,7 @@ function clusterIdOf(dataDir) {
 }
 
 /**
- * The template with its places filled, then the caller's properties, which win.
+ * The template with its places filled, then the caller's properties, which win and may have the same places.
  * @param {Record<string, string | number>} values
  * @param {Record<string, string | number | boolean>} extra
  * @returns {Map<string, string>}
@@ -275,16 +275,19 @@ function brokerProperties(values, extra) {
   const properties = new Map();
   for (const line of readFileSync(join(PINS, 'server.properties'), 'utf8').split('\n')) {
     if (line.trim() === '' || line.startsWith('#')) continue;
-    const text = line.replace(/\$\{(\w+)\}/g, (_, name) => {
-      if (values[name] === undefined)
-        throw new Error(`services/kafka/server.properties: unknown place \${${name}}`);
-      return String(values[name]);
-    });
-    const equals = text.indexOf('=');
-    properties.set(text.slice(0, equals), text.slice(equals + 1));
+    const equals = line.indexOf('=');
+    properties.set(line.slice(0, equals), filled(line.slice(equals + 1), values));
   }
-  for (const [key, value] of Object.entries(extra)) properties.set(key, String(value));
+  for (const [key, value] of Object.entries(extra)) properties.set(key, filled(String(value), values));
   return properties;
+}
+
+/** @param {string} text  @param {Record<string, string | number>} values */
+function filled(text, values) {
+  return text.replace(/\$\{(\w+)\}/g, (_, name) => {
+    if (values[name] === undefined) throw new Error(`a property of the broker: unknown place \${${name}}`);
+    return String(values[name]);
+  });
 }
 
 /** @param {string} line */

@@ -1,3 +1,4 @@
+import type { TokenFunction } from '../core/oauth-token.ts';
 import { messageOf, SluiceError } from '../errors.ts';
 import {
   type BrokerAddress,
@@ -6,7 +7,10 @@ import {
   type KafkaClientOptions,
   type KafkaLogLine,
 } from './client-options.ts';
-import { BrokerConnection } from './connection.ts';
+import { BrokerConnection, type ConnectionOptions } from './connection.ts';
+import type { BrokerSecurity } from './security/broker-security.ts';
+import type { ClosedAt } from './security/diagnose.ts';
+import { tokenFunction } from './token-function.ts';
 
 export interface BrokerInfo extends BrokerAddress {
   readonly id: number;
@@ -16,17 +20,20 @@ export interface BrokerInfo extends BrokerAddress {
 /** The connections of one client: one per broker, opened when first needed, opened anew when they broke. */
 export class BrokerPool {
   brokers = new Map<number, BrokerInfo>();
-  private readonly clientId: string;
+  private readonly options: KafkaClientOptions;
   private readonly settings: ClientSettings;
   private readonly log: (line: KafkaLogLine) => void;
+  private readonly token: TokenFunction;
+  private security: Promise<BrokerSecurity> | null = null;
   private readonly open = new Map<string, Promise<BrokerConnection>>();
   private readonly dedicated = new Set<BrokerConnection>();
   private closed = false;
 
   constructor(options: KafkaClientOptions, settings: ClientSettings) {
-    this.clientId = options.clientId;
+    this.options = options;
     this.settings = settings;
     this.log = options.log ?? (() => {});
+    this.token = options.token ?? tokenFunction(options.kafka, undefined, this.log);
   }
 
   /** The shared connection to a broker of the metadata. Throws BROKER_UNREACHABLE (retryable) for one that is not in it. */
@@ -106,18 +113,61 @@ export class BrokerPool {
 
   private async connect(address: BrokerAddress): Promise<BrokerConnection> {
     if (this.closed) throw closedError();
-    const connection = await BrokerConnection.open({
-      address,
-      clientId: this.clientId,
-      connectTimeoutMs: this.settings.connectTimeoutMs,
-      requestTimeoutMs: this.settings.requestTimeoutMs,
-    });
+    const connection = await this.openSecurely(address);
     if (this.closed) {
       connection.close();
       throw closedError();
     }
     this.log({ level: 'debug', msg: 'connected to broker', broker: connection.address });
     return connection;
+  }
+
+  private async openSecurely(address: BrokerAddress): Promise<BrokerConnection> {
+    const security = await this.loadSecurity();
+    let login = security?.login() ?? null;
+    for (;;) {
+      const options: ConnectionOptions = {
+        address,
+        clientId: this.options.clientId,
+        connectTimeoutMs: this.settings.connectTimeoutMs,
+        requestTimeoutMs: this.settings.requestTimeoutMs,
+        transport: await security?.transport(),
+        authenticate: login?.authenticate,
+        who: security?.who,
+        random: this.options.random,
+        now: this.options.now,
+      };
+      try {
+        return await BrokerConnection.open(options);
+      } catch (e) {
+        login = login?.another(e) ?? null;
+        if (login === null) throw await this.explain(e, options);
+      }
+    }
+  }
+
+  /** Loaded only where the options ask for it: a plain connection must not wait for TLS. */
+  private loadSecurity(): Promise<BrokerSecurity> | null {
+    const { security } = this.settings;
+    if (security === null) return null;
+    this.security ??= import('./security/broker-security.ts').then(
+      (module) => new module.BrokerSecurity(security, this.token),
+    );
+    return this.security;
+  }
+
+  /** Where a broker has closed a connection early: the error that says that the listener speaks another protocol, if it does. */
+  private async explain(error: unknown, options: ConnectionOptions): Promise<unknown> {
+    if (!(error instanceof SluiceError) || this.closed) return error;
+    const closedAt = error.context.closedAt as ClosedAt | undefined;
+    if (closedAt === undefined && error.code !== 'KAFKA_TLS') return error;
+    const { diagnose } = await import('./security/diagnose.ts');
+    return (await diagnose(error, options, this.settings.security)) ?? error;
+  }
+
+  /** The same for a request that was the first on its connection. */
+  async explainFirst(error: unknown, connection: BrokerConnection): Promise<unknown> {
+    return this.explain(error, connection.options);
   }
 }
 
@@ -127,6 +177,11 @@ export function closedError(): SluiceError {
 
 /** Every address with its own error; retryable while any of them is. */
 function allFailed(tried: readonly string[], errors: readonly unknown[]): SluiceError {
+  // Credentials that one broker refuses will not do better while another is down.
+  const decisive = errors.find(
+    (e) => e instanceof SluiceError && !e.retryable && (e.code === 'KAFKA_AUTH' || e.code === 'KAFKA_TLS'),
+  );
+  if (decisive !== undefined) return decisive as SluiceError;
   const retryable = errors.some((e) => e instanceof SluiceError && e.retryable);
   const first = errors[0];
   const code = !retryable && first instanceof SluiceError ? first.code : 'BROKER_UNREACHABLE';

@@ -1,4 +1,6 @@
+import type { TokenFunction } from '../core/oauth-token.ts';
 import { SluiceError } from '../errors.ts';
+import { readSecuritySettings, type SecuritySettings } from './security/settings.ts';
 
 export interface KafkaLogLine {
   level: 'debug' | 'info' | 'warn';
@@ -21,6 +23,8 @@ export interface KafkaClientOptions {
   readonly log?: (line: KafkaLogLine) => void;
   /** Closes the client, also while it connects. */
   readonly signal?: AbortSignal;
+  /** The tokens of OAUTHBEARER; made from the options where it is left out. */
+  readonly token?: TokenFunction;
 }
 
 export interface BrokerAddress {
@@ -34,6 +38,8 @@ export interface ClientSettings {
   readonly requestTimeoutMs: number;
   readonly connectTimeoutMs: number;
   readonly rack: string | null;
+  /** Null for plain connections. */
+  readonly security: SecuritySettings | null;
   /** Options that have no meaning here; the caller says so once. */
   readonly unused: readonly string[];
 }
@@ -47,41 +53,34 @@ const READ_ELSEWHERE = new Set([
   'group.id',
 ]);
 
-/**
- * Checks `kafka.*` and takes what the connections need. A security option is never ignored: what this version cannot do
- * is refused with UNSUPPORTED, for a run that silently went on in plain text would be worse than none.
- */
+const SECURITY_OPTION = /^(sasl|ssl|security)\./;
+
+/** The options of `kafka.*` that say how connections are secured, without the prefix. */
+export function securityOptions(kafka: Readonly<Record<string, string>>): Map<string, string> {
+  const named = Object.entries(kafka).map(([name, value]) => [withoutPrefix(name), value] as const);
+  return new Map(named.filter(([key]) => SECURITY_OPTION.test(key)));
+}
+
+function withoutPrefix(name: string): string {
+  return name.startsWith('kafka.') ? name.slice(6) : name;
+}
+
+/** Checks `kafka.*` and takes what the connections need. Throws CONFIG_INVALID and UNSUPPORTED. */
 export function readClientSettings(options: KafkaClientOptions): ClientSettings {
   let requestTimeoutMs = 30_000;
   let connectTimeoutMs = 10_000;
   let rack: string | null = null;
   const unused: string[] = [];
   for (const [name, value] of Object.entries(options.kafka)) {
-    const key = name.startsWith('kafka.') ? name.slice(6) : name;
-    if (key === 'security.protocol') refuseUnlessPlaintext(value);
-    else if (/^(sasl|ssl|security)\./.test(key)) {
-      throw new SluiceError(
-        'UNSUPPORTED',
-        `option kafka.${key}: this version of Sluice connects to Kafka without TLS and SASL only; leave the option out, ` +
-          'and reach the cluster through a PLAINTEXT listener',
-        { context: { option: `kafka.${key}` } },
-      );
-    } else if (key === 'request.timeout.ms') requestTimeoutMs = milliseconds(key, value);
+    const key = withoutPrefix(name);
+    if (key === 'request.timeout.ms') requestTimeoutMs = milliseconds(key, value);
     else if (key === 'socket.connection.setup.timeout.ms') connectTimeoutMs = milliseconds(key, value);
     else if (key === 'client.rack') rack = value === '' ? null : value;
-    else if (!READ_ELSEWHERE.has(key)) unused.push(`kafka.${key}`);
+    else if (!READ_ELSEWHERE.has(key) && !SECURITY_OPTION.test(key)) unused.push(`kafka.${key}`);
   }
   const bootstrap = parseBootstrapServers(options.bootstrapServers);
-  return { bootstrap, requestTimeoutMs, connectTimeoutMs, rack, unused };
-}
-
-function refuseUnlessPlaintext(value: string): void {
-  if (value.toUpperCase() === 'PLAINTEXT') return;
-  throw new SluiceError(
-    'UNSUPPORTED',
-    `option kafka.security.protocol: ${value} is not supported by this version of Sluice, only PLAINTEXT is`,
-    { context: { option: 'kafka.security.protocol', value } },
-  );
+  const security = readSecuritySettings(securityOptions(options.kafka));
+  return { bootstrap, requestTimeoutMs, connectTimeoutMs, rack, security, unused };
 }
 
 function milliseconds(key: string, value: string): number {

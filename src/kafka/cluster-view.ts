@@ -323,7 +323,9 @@ export class ClusterView {
 
   private async askMetadata(topics: readonly string[] | null): Promise<ClusterMetadata> {
     const connection = await this.pool.any();
-    const response = await connection.call(metadataApi, { topics });
+    const response = await connection.call(metadataApi, { topics }).catch(async (e: unknown) => {
+      throw await this.pool.explainFirst(e, connection);
+    });
     if (response.errorCode !== 0)
       throw brokerError(response.errorCode, 'asking for metadata', connection.address);
     if (response.brokers.length === 0) {

@@ -12,7 +12,7 @@ import {
 } from './frame-assembler.ts';
 import type { Api } from './messages/api.ts';
 import { type ApiVersionsResponse, apiVersions } from './messages/api-versions.ts';
-import { type OpenSocket, openPlainSocket } from './transport.ts';
+import { plainTransport, type Transport } from './transport.ts';
 import { WireReader, WireWriter } from './wire.ts';
 
 /** No control message comes near this; a longer frame is not from a Kafka broker. */
@@ -23,7 +23,15 @@ export interface ConnectionOptions {
   readonly clientId: string;
   readonly connectTimeoutMs: number;
   readonly requestTimeoutMs: number;
-  readonly openSocket?: OpenSocket;
+  /** Plain where it is left out. */
+  readonly transport?: Transport;
+  /** Logs in once the versions are agreed on, and again before the login ends; resolves to how long it holds in ms, 0 for ever. */
+  readonly authenticate?: (channel: Pick<BrokerConnection, 'address' | 'call'>) => Promise<number>;
+  /** Who the broker takes us for, as errors name it. */
+  readonly who?: string;
+  readonly random?: () => number;
+  /** Milliseconds on a clock that never goes back. */
+  readonly now?: () => number;
 }
 
 export interface CallOptions {
@@ -47,6 +55,9 @@ interface Pending {
   readonly maxBytes: number;
 }
 
+/** How far a connection has come. A broker that closes it early may want another `kafka.security.protocol`. */
+type Stage = 'connecting' | 'securing' | 'agreeing' | 'loggingIn' | 'unused' | 'used';
+
 /**
  * One connection to one broker: length-prefixed frames, several requests in flight, answered in order. Any fault (reset,
  * time-out, a frame out of order) closes it and rejects every pending request with BROKER_UNREACHABLE (retryable) or
@@ -54,34 +65,48 @@ interface Pending {
  */
 export class BrokerConnection implements FrameSink {
   readonly address: string;
-  private readonly options: ConnectionOptions;
+  readonly options: ConnectionOptions;
   private readonly socket: Socket;
   private readonly assembler: FrameAssembler;
   private readonly pending: Pending[] = [];
   private correlationId = 0;
   private versions = new Map<number, { min: number; max: number }>();
   private failure: SluiceError | null = null;
+  private stage: Stage = 'connecting';
+  /** When to log in again; infinite where the login holds as long as the connection does. */
+  private renewAtMs = Number.POSITIVE_INFINITY;
+  private renewing: Promise<void> | null = null;
 
   private constructor(options: ConnectionOptions) {
     this.options = options;
     this.address = formatAddress(options.address);
     this.assembler = new FrameAssembler(this);
-    const open = options.openSocket ?? openPlainSocket;
-    this.socket = open(options.address, {
+    const transport = options.transport ?? plainTransport;
+    this.socket = transport.open(options.address, {
       nextBuffer: () => this.assembler.nextBuffer(),
       onBytes: (count, buffer) => this.onBytes(count, buffer),
     });
-    this.socket.on('error', (e) => this.lost(describeSocketError(e), e));
-    this.socket.on('end', () => this.lost('the broker closed the connection'));
-    this.socket.on('close', () => this.lost('the connection was closed'));
+    this.socket.on('error', (e) => {
+      const fault = transport.faultOf(e, options.address);
+      if (fault !== null) this.fail(fault);
+      else this.lost(describeSocketError(e), e, true);
+    });
+    this.socket.on('end', () => this.lost('the broker closed the connection', undefined, true));
+    this.socket.on('close', () => this.lost('the connection was closed', undefined, true));
   }
 
-  /** Connects and agrees on versions. Throws BROKER_UNREACHABLE (retryable), PROTOCOL_ERROR or UNSUPPORTED. */
+  /**
+   * Connects, agrees on versions and logs in. Throws BROKER_UNREACHABLE (retryable), PROTOCOL_ERROR, UNSUPPORTED, KAFKA_TLS
+   * or KAFKA_AUTH. Where the broker closed the connection, `context.closedAt` says when.
+   */
   static async open(options: ConnectionOptions): Promise<BrokerConnection> {
     const connection = new BrokerConnection(options);
     try {
-      await connection.connected();
+      await connection.connected(options.transport ?? plainTransport);
       await connection.negotiate();
+      connection.stage = 'loggingIn';
+      await connection.logIn();
+      connection.stage = 'unused';
       return connection;
     } catch (e) {
       connection.close();
@@ -110,6 +135,17 @@ export class BrokerConnection implements FrameSink {
 
   /** Sends a request and reads its response. The caller looks at the error codes inside. */
   async call<Request, Response>(
+    api: Api<Request, Response>,
+    request: Request,
+    options: CallOptions & { version?: number } = {},
+  ): Promise<Response> {
+    if (this.renewing !== null || this.now() >= this.renewAtMs) await this.renewLogin();
+    const response = await this.send(api, request, options);
+    this.stage = 'used';
+    return response;
+  }
+
+  private async send<Request, Response>(
     api: Api<Request, Response>,
     request: Request,
     options: CallOptions & { version?: number } = {},
@@ -176,14 +212,54 @@ export class BrokerConnection implements FrameSink {
     });
   }
 
-  private connected(): Promise<void> {
+  /**
+   * A login may hold for a time only (KIP-368): it is renewed before the first request near its end. What is under way
+   * then is answered first; no other request may come between the messages of the login, so they wait.
+   */
+  private renewLogin(): Promise<void> {
+    this.renewing ??= this.logIn()
+      .catch((e: unknown) => {
+        this.fail(e instanceof SluiceError ? e : new SluiceError('INTERNAL', messageOf(e), { cause: e }));
+        throw e;
+      })
+      .finally(() => {
+        this.renewing = null;
+      });
+    return this.renewing;
+  }
+
+  private async logIn(): Promise<void> {
+    const { authenticate, random = Math.random } = this.options;
+    if (authenticate === undefined) return;
+    const startedAt = this.now();
+    const channel = {
+      address: this.address,
+      call: <Request, Response>(api: Api<Request, Response>, request: Request) => this.send(api, request),
+    };
+    const lifetimeMs = await authenticate(channel);
+    // Kafka's client renews after 85 to 95 % of the time, so that not all connections do it at once.
+    this.renewAtMs =
+      lifetimeMs > 0 ? startedAt + lifetimeMs * (0.85 + 0.1 * random()) : Number.POSITIVE_INFINITY;
+  }
+
+  private now(): number {
+    return this.options.now?.() ?? performance.now();
+  }
+
+  private connected(transport: Transport): Promise<void> {
     const { connectTimeoutMs } = this.options;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.lost(`no connection within ${connectTimeoutMs} ms`);
       }, connectTimeoutMs);
-      this.socket.once('connect', () => {
+      if (transport.readyEvent === 'secureConnect') {
+        this.socket.once('connect', () => {
+          this.stage = 'securing';
+        });
+      }
+      this.socket.once(transport.readyEvent, () => {
         clearTimeout(timer);
+        this.stage = 'agreeing';
         resolve();
       });
       this.socket.once('close', () => {
@@ -198,14 +274,14 @@ export class BrokerConnection implements FrameSink {
     let answer: ApiVersionsResponse;
     const target = new SingleFrame();
     try {
-      answer = await this.call(apiVersions, null, { version: apiVersions.max, target });
+      answer = await this.send(apiVersions, null, { version: apiVersions.max, target });
     } catch (e) {
       if (target.bytes.length < 6 || target.bytes.readInt16BE(4) !== BROKER_ERROR.UNSUPPORTED_VERSION)
         throw e;
-      answer = await this.call(apiVersions, null, { version: 0 });
+      answer = await this.send(apiVersions, null, { version: 0 });
     }
     if (answer.errorCode === BROKER_ERROR.UNSUPPORTED_VERSION) {
-      answer = await this.call(apiVersions, null, { version: 0 });
+      answer = await this.send(apiVersions, null, { version: 0 });
     }
     if (answer.errorCode !== 0) throw brokerError(answer.errorCode, 'agreeing on API versions', this.address);
     this.versions = new Map(answer.apis.map(({ key, min, max }) => [key, { min, max }]));
@@ -226,7 +302,7 @@ export class BrokerConnection implements FrameSink {
   targetOf(length: number, head: Uint8Array): FrameTarget {
     const waiting = this.pending[0];
     const limit = waiting?.maxBytes ?? MAX_CONTROL_FRAME_BYTES;
-    if (length < 4 || length > limit) throw hostileLength(length, limit, head);
+    if (length < 4 || length > limit) throw hostileLength(length, limit, head, this.address);
     if (waiting === undefined) {
       throw new SluiceError(
         'PROTOCOL_ERROR',
@@ -252,10 +328,11 @@ export class BrokerConnection implements FrameSink {
     head.resolve(length);
   }
 
-  private lost(reason: string, cause?: unknown): void {
+  private lost(reason: string, cause?: unknown, byPeer = false): void {
     const waiting = this.pending[0];
     const during = waiting === undefined ? '' : ` while ${waiting.what} was awaited`;
-    this.fail(connectionError(this.address, reason + during, cause));
+    const closedAt = byPeer && this.stage !== 'connecting' && this.stage !== 'used' ? this.stage : undefined;
+    this.fail(connectionError(this.address, reason + during, cause, closedAt));
   }
 
   private fail(error: SluiceError): void {

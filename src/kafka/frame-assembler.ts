@@ -77,6 +77,11 @@ export class FrameAssembler {
 
   /** `count` bytes have come into the buffer that `nextBuffer` gave last. False: stop reading until `resume`. */
   onBytes(count: number, buffer: Uint8Array): boolean {
+    if (this.held !== null) {
+      // TLS hands on what it had decrypted already, though reading was to stop.
+      this.held = Buffer.concat([this.held, buffer.subarray(0, count)]);
+      return false;
+    }
     if (buffer === this.direct) {
       this.direct = null;
       this.filled += count;
@@ -128,15 +133,21 @@ export class FrameAssembler {
 }
 
 /** The error for a length prefix that no broker would send; shows what the bytes look like. */
-export function hostileLength(length: number, limit: number, head: Uint8Array): SluiceError {
+export function hostileLength(length: number, limit: number, head: Uint8Array, broker: string): SluiceError {
   const text = Buffer.from(head).toString('latin1');
   let guess = '';
   if (/^[\x20-\x7e]{4}$/.test(text))
     guess = `; the reply begins with "${text}"${text === 'HTTP' ? ': this is a web server' : ''}`;
-  else if (head[0] === 0x15 && head[1] === 0x03) guess = '; the reply looks like TLS';
+  else if (head[0] === 0x15 && head[1] === 0x03) {
+    return new SluiceError(
+      'KAFKA_TLS',
+      `broker ${broker}: this listener answers in TLS, but kafka.security.protocol is one without; set it to SSL or SASL_SSL`,
+      { context: { broker } },
+    );
+  }
   return new SluiceError(
     'PROTOCOL_ERROR',
-    `the reply announces a frame of ${length} bytes, where 4 to ${limit} are possible${guess}. Is this a Kafka broker's PLAINTEXT listener?`,
-    { context: { length, limit } },
+    `broker ${broker}: the reply announces a frame of ${length} bytes, where 4 to ${limit} are possible${guess}. Is this the listener of a Kafka broker?`,
+    { context: { broker, length, limit } },
   );
 }

@@ -1,4 +1,5 @@
 import net from 'node:net';
+import type { SluiceError } from '../errors.ts';
 import type { BrokerAddress } from './client-options.ts';
 
 /** Hooks of a socket that reads into buffers of ours (Node's `onread`). */
@@ -9,20 +10,31 @@ export interface ReadHooks {
   onBytes(count: number, buffer: Uint8Array): boolean;
 }
 
-/**
- * Opens the byte stream under a Kafka connection. The seam for TLS: `tls.connect` takes the same `onread` hooks and
- * returns a `net.Socket` too.
- */
-export type OpenSocket = (address: BrokerAddress, hooks: ReadHooks) => net.Socket;
+/** The byte stream under a Kafka connection: plain, or TLS (`security/tls-transport.ts`). */
+export interface Transport {
+  /** The event of the socket from which on bytes may be sent. */
+  readonly readyEvent: 'connect' | 'secureConnect';
+  open(address: BrokerAddress, hooks: ReadHooks): net.Socket;
+  /** What is wrong, where a socket's error will not pass by itself; null for any other. */
+  faultOf(error: Error, address: BrokerAddress): SluiceError | null;
+}
 
-export const openPlainSocket: OpenSocket = (address, hooks) =>
-  net.connect({
-    host: address.host,
-    port: address.port,
-    noDelay: true,
-    keepAlive: true,
-    onread: {
-      buffer: () => hooks.nextBuffer(),
-      callback: (count: number, buffer: Uint8Array) => hooks.onBytes(count, buffer),
-    },
-  });
+export const plainTransport: Transport = {
+  readyEvent: 'connect',
+  open: (address, hooks) =>
+    net.connect({
+      host: address.host,
+      port: address.port,
+      noDelay: true,
+      keepAlive: true,
+      onread: onread(hooks),
+    }),
+  faultOf: () => null,
+};
+
+export function onread(hooks: ReadHooks): net.OnReadOpts {
+  return {
+    buffer: () => hooks.nextBuffer(),
+    callback: (count: number, buffer: Uint8Array) => hooks.onBytes(count, buffer),
+  };
+}

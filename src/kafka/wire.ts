@@ -261,6 +261,12 @@ export class WireReader {
     return { start, end: this.at };
   }
 
+  /** A copy of a byte string; empty where it is null. */
+  bytes(): Buffer {
+    const { start, end } = this.bytesRange();
+    return Buffer.from(this.buffer.subarray(start, end));
+  }
+
   /** A topic id as Kafka prints it (base64url, no padding); null for the zero id. */
   uuid(): string | null {
     const at = this.take(16);

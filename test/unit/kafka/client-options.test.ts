@@ -39,22 +39,125 @@ describe('kafka.* options', () => {
     ).toMatchObject({ requestTimeoutMs: 1000, rack: 'r1', unused: ['kafka.fetch.min.bytes'] });
   });
 
-  it.each([
-    ['kafka.security.protocol', 'SASL_SSL'],
-    ['security.protocol', 'SSL'],
-    ['kafka.sasl.mechanism', 'PLAIN'],
-    ['kafka.sasl.password', 'secret'],
-    ['kafka.ssl.truststore.certificates', 'PEM'],
-    ['kafka.security.providers', 'x'],
-  ])('refuses %s=%s and never shows a secret', (key, value) => {
-    let message = '';
+  it('reads a login and TLS, with or without the prefix', () => {
+    const { security, unused } = settings({
+      'kafka.security.protocol': 'sasl_ssl',
+      'sasl.mechanism': 'SCRAM-SHA-512',
+      'kafka.sasl.username': 'u',
+      'sasl.password': 'p',
+      'kafka.ssl.truststore.location': '/ca.pem',
+      'ssl.enabled.protocols': 'TLSv1.3',
+      'ssl.endpoint.identification.algorithm': '',
+      'kafka.sasl.login.refresh.buffer.seconds': '5',
+    });
+    expect(security).toMatchObject({
+      protocol: 'SASL_SSL',
+      login: { mechanism: 'SCRAM-SHA-512', username: 'u', password: 'p' },
+      tls: { truststoreLocation: '/ca.pem', checkHostName: false, minVersion: 'TLSv1.3', keyPassword: null },
+    });
+    expect(unused).toEqual([]);
+    expect(settings({ 'security.protocol': 'SSL' }).security).toMatchObject({
+      login: null,
+      tls: { checkHostName: true, minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' },
+    });
+    expect(settings({ 'security.protocol': 'PLAINTEXT', 'ssl.truststore.type': 'PEM' }).security).toBeNull();
+  });
+
+  it('reads the ways to a token', () => {
+    const oauth = { 'security.protocol': 'SASL_SSL', 'sasl.mechanism': 'OAUTHBEARER' };
+    const endpoint = {
+      'sasl.oauthbearer.token.endpoint.url': 'https://idp.example.org/token?x=1',
+      'sasl.oauthbearer.client.credentials.client.id': 'id',
+      'sasl.oauthbearer.client.credentials.client.secret': 'secret',
+      'sasl.oauthbearer.extensions': 'logicalCluster=lkc-1, identityPoolId=pool',
+    };
+    expect(settings({ ...oauth, ...endpoint }).security?.login).toMatchObject({
+      endpoint: { clientId: 'id', clientSecret: 'secret', scope: null, urlEncode: false },
+      extensions: [
+        ['logicalCluster', 'lkc-1'],
+        ['identityPoolId', 'pool'],
+      ],
+      token: null,
+      readTimeoutMs: 10_000,
+    });
+    expect(settings({ ...oauth, 'sasl.oauthbearer.token': 't' }).security?.login).toMatchObject({
+      token: 't',
+      endpoint: null,
+    });
+  });
+
+  const sasl = { 'security.protocol': 'SASL_SSL', 'sasl.mechanism': 'PLAIN' };
+  const oauth = { 'security.protocol': 'SASL_SSL', 'sasl.mechanism': 'OAUTHBEARER' };
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    [
+      'a password without a protocol',
+      { 'sasl.password': 'hunter2' },
+      /^CONFIG_INVALID.*security\.protocol.*sasl\.password is given/,
+    ],
+    [
+      'a password on PLAINTEXT',
+      { 'security.protocol': 'PLAINTEXT', 'sasl.password': 'hunter2' },
+      /^CONFIG_INVALID.*PLAINTEXT does not log in/,
+    ],
+    ['another protocol', { 'security.protocol': 'hunter2' }, /^CONFIG_INVALID.*security\.protocol/],
+    ['no mechanism', { 'security.protocol': 'SASL_SSL' }, /^CONFIG_INVALID.*sasl\.mechanism/],
+    ['another mechanism', { ...sasl, 'sasl.mechanism': 'GSSAPI' }, /^UNSUPPORTED.*sasl\.mechanism/],
+    ['no user', { ...sasl, 'sasl.password': 'hunter2' }, /^CONFIG_INVALID.*sasl\.username/],
+    ['no password', { ...sasl, 'sasl.username': 'u' }, /^CONFIG_INVALID.*sasl\.password/],
+    [
+      'NUL in a password',
+      { ...sasl, 'sasl.username': 'u', 'sasl.password': 'hunter2\0' },
+      /^CONFIG_INVALID.*sasl\.password/,
+    ],
+    [
+      'an option that is not known',
+      { 'security.protocol': 'SSL', 'ssl.cipher.suites': 'hunter2' },
+      /^UNSUPPORTED: option kafka\.ssl\.cipher\.suites/,
+    ],
+    [
+      'old TLS',
+      { 'security.protocol': 'SSL', 'ssl.enabled.protocols': 'TLSv1.1' },
+      /^CONFIG_INVALID.*ssl\.enabled\.protocols/,
+    ],
+    [
+      'no secret for the endpoint',
+      {
+        ...oauth,
+        'sasl.oauthbearer.token.endpoint.url': 'https://a/b',
+        'sasl.oauthbearer.client.credentials.client.id': 'i',
+      },
+      /^CONFIG_INVALID.*client\.secret/,
+    ],
+    [
+      'a URL of another kind',
+      { ...oauth, 'sasl.oauthbearer.token.endpoint.url': 'ftp://a/b' },
+      /^CONFIG_INVALID.*endpoint\.url/,
+    ],
+    [
+      'a password in the URL',
+      { ...oauth, 'sasl.oauthbearer.token.endpoint.url': 'https://u:hunter2@a/b' },
+      /^CONFIG_INVALID.*endpoint\.url/,
+    ],
+    [
+      'the extension auth',
+      { ...oauth, 'sasl.oauthbearer.extensions': 'auth=hunter2' },
+      /^CONFIG_INVALID.*extensions/,
+    ],
+    [
+      'a control character in an extension',
+      { ...oauth, 'sasl.oauthbearer.extensions': 'a=hunter2\x01' },
+      /^CONFIG_INVALID.*extensions/,
+    ],
+  ])('refuses %s, and shows no value', (_what, kafka, message) => {
+    let text = '';
     try {
-      settings({ [key]: value });
+      settings(kafka);
     } catch (e) {
-      message = (e as Error).message;
+      text = (e as Error).message;
     }
-    expect(message).toMatch(/^UNSUPPORTED: option kafka\./);
-    expect(message).not.toContain('secret');
+    expect(text).toMatch(message);
+    expect(text).not.toContain('hunter2');
   });
 
   it.each(['0', '-1', 'x', '1.5', '99999999'])('refuses a time-out of %s', (value) => {

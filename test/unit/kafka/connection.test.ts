@@ -202,13 +202,21 @@ describe('BrokerConnection', () => {
     ['a negative length', Buffer.from('80000000', 'hex'), /announces a frame of -2147483648 bytes/],
     ['a length too small for a header', Buffer.from('00000003000000', 'hex'), /announces a frame of 3 bytes/],
     ['HTTP', Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'), /begins with "HTTP": this is a web server/],
-    ['TLS', Buffer.from('15030300020250', 'hex'), /looks like TLS/],
     ['SSH', Buffer.from('SSH-2.0-OpenSSH_9.2\r\n'), /begins with "SSH-"/],
   ])('refuses %s', async (_what, bytes, message) => {
     const port = await serve((socket) => void socket.write(bytes));
     await expect(open(port)).rejects.toMatchObject({
       code: 'PROTOCOL_ERROR',
       message: expect.stringMatching(message),
+    });
+  });
+
+  it('knows TLS when it hears it', async () => {
+    const port = await serve((socket) => void socket.write(Buffer.from('15030300020250', 'hex')));
+    await expect(open(port)).rejects.toMatchObject({
+      code: 'KAFKA_TLS',
+      retryable: false,
+      message: expect.stringMatching(new RegExp(`broker 127\\.0\\.0\\.1:${port}: .*TLS.*SSL or SASL_SSL`)),
     });
   });
 

@@ -110,4 +110,27 @@ describe('FrameAssembler', () => {
     expect(sink.frames.map((f) => f.length)).toEqual([10, 20, 30]);
     expect(sink.frames[1].equals(bodies[1])).toBe(true);
   });
+
+  it('keeps bytes that come though it has said to stop, as TLS hands them on', () => {
+    let room = false;
+    const bodies = [bodyOf(40_000, 1), bodyOf(20, 2)];
+    class Waiting extends SingleFrame {
+      override reserve(length: number): boolean {
+        return room && super.reserve(length);
+      }
+    }
+    const sink = new Collector(() => (sink.frames.length === 0 ? new Waiting() : new SingleFrame()));
+    const assembler = new FrameAssembler(sink);
+    const stream = framed(bodies);
+    for (let at = 0; at < stream.length; at += 16_384) {
+      const buffer = assembler.nextBuffer();
+      const part = stream.subarray(at, at + 16_384);
+      buffer.set(part);
+      expect(assembler.onBytes(part.length, buffer)).toBe(false);
+    }
+    room = true;
+    expect(assembler.resume()).toBe(true);
+    expect(sink.frames.map((f) => f.length)).toEqual([40_000, 20]);
+    expect(sink.frames.every((frame, i) => frame.equals(bodies[i]))).toBe(true);
+  });
 });
