@@ -1,3 +1,4 @@
+import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../errors.ts';
 import { emptyMap, emptyTree, pathKey, type SourceTree } from './source-tree.ts';
@@ -17,6 +18,7 @@ export async function readModule(
   const fail = (message: string) =>
     tree.faults.push({ code: 'MODULE_FAILED', message, file, line: 1, column: 1, path: '' });
   let exported: unknown;
+  const hooks = findSluice();
   try {
     const module = (await import(pathToFileURL(fullPath).href)) as { default?: unknown };
     exported = module.default;
@@ -25,6 +27,8 @@ export async function readModule(
   } catch (e) {
     fail(`the module could not be loaded: ${messageOf(e)}`);
     return tree;
+  } finally {
+    hooks.deregister();
   }
   if (typeof exported !== 'object' || exported === null || Array.isArray(exported)) {
     fail('expected `export default defineConfig({ ... })`');
@@ -36,6 +40,27 @@ export async function readModule(
     fail(messageOf(e));
   }
   return tree;
+}
+
+/**
+ * `import { defineConfig } from 'sluice'` is what the module finds beside it, else this Sluice: a command that is
+ * installed for the whole machine, or runs from its sources, is not in the directory of the pipeline.
+ */
+function findSluice(): { deregister(): void } {
+  const own = new URL(
+    import.meta.url.endsWith('.ts') ? './define-config.ts' : './define-config.js',
+    import.meta.url,
+  );
+  return registerHooks({
+    resolve(specifier, context, nextResolve) {
+      if (specifier !== 'sluice') return nextResolve(specifier, context);
+      try {
+        return nextResolve(specifier, context);
+      } catch {
+        return { url: own.href, shortCircuit: true };
+      }
+    },
+  });
 }
 
 function plain(tree: SourceTree, value: unknown, path: readonly (string | number)[], depth: number): unknown {
