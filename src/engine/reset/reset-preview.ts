@@ -1,6 +1,6 @@
 import { getOffset } from '../../core/offset-range.ts';
 import { type TopicPartition, topicPartitionKey } from '../../core/topic-partition.ts';
-import { SluiceError } from '../../errors.ts';
+import { isSluiceError, SluiceError } from '../../errors.ts';
 import { parseRoutingText, routeTopics } from '../routing.ts';
 import type { SourceState } from '../source-state.ts';
 import { countOffsets } from './ledger-rows.ts';
@@ -147,15 +147,19 @@ function aimOf(target: ResetTarget, { topic, partition }: TopicPartition): Aim {
   }
 }
 
+/** Only for what is shown: a routing of another version must not keep anyone from a reset. */
 function tablesOf(base: ResetBase, topics: readonly string[]): Map<string, string> {
   if (base.plan === null) return new Map();
   const known = new Set(base.plan.ranges.map((r) => r.topic));
-  const { rules } = parseRoutingText(base.plan.config.text);
-  const routes = routeTopics(
-    topics.filter((t) => known.has(t)),
-    rules,
-  );
-  return new Map(routes.map((r) => [r.topic, r.table]));
+  const routed = topics.filter((topic) => known.has(topic));
+  try {
+    const { rules } = parseRoutingText(base.plan.config.text);
+    return new Map(routeTopics(routed, rules).map((r) => [r.topic, r.table]));
+  } catch (error) {
+    if (isSluiceError(error, 'PLAN_CONFIG_CHANGED') || isSluiceError(error, 'CONFIG_INVALID'))
+      return new Map();
+    throw error;
+  }
 }
 
 /** A batch that was planned must be finished first, unless it cannot be read any more. */
