@@ -1,0 +1,190 @@
+/** The network to the broker fails, the broker restarts, loses its volume, or its log is cut off, while the engine runs. */
+import { readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { checkExactlyOnce } from '../../support/exactly-once.ts';
+import { createTopic, fillOdd, oddRecord } from '../../support/fault-topics.ts';
+import { type Broker, startBroker, useKafka } from '../../support/kafka.ts';
+import { withCluster } from '../../support/kafka-topics.ts';
+import { Produced } from '../../support/produced.ts';
+import { type ProxyAction, TcpProxy } from '../../support/tcp-proxy.ts';
+import { TestPipeline } from '../../support/test-pipeline.ts';
+
+// A broker of its own, reached through a proxy: its metadata name the proxy's port.
+let proxy: TcpProxy;
+let broker: Broker;
+let produced: Produced;
+let topics: string[];
+
+/** About 1 MB in two topics of two partitions: records of a kilobyte, in many batches. */
+const RECORDS_PER_PARTITION = 240;
+
+beforeAll(async () => {
+  proxy = await TcpProxy.listen();
+  broker = await startBroker({ advertisedPort: proxy.port });
+  proxy.target = { host: broker.host, port: broker.port };
+  produced = new Produced(proxy.address);
+  topics = [await createTopic(proxy.address, 'net-a', 2), await createTopic(proxy.address, 'net-b', 2)];
+  for (const topic of topics) {
+    for (const partition of [0, 1]) {
+      for (let n = 0; n < RECORDS_PER_PARTITION; n += 12) {
+        const records = Array.from({ length: 12 }, (_, i) => {
+          const record = oddRecord(topic, partition, n + i);
+          const value =
+            record.value && Buffer.concat([record.value, Buffer.alloc(1000, ((n + i) % 26) + 65)]);
+          return { ...record, value };
+        });
+        await produced.send(topic, partition, records);
+      }
+    }
+  }
+});
+
+afterAll(async () => {
+  await produced?.close();
+  await proxy?.close();
+  await broker?.stop();
+});
+
+const newPipeline = (more: { topics?: string[] } = {}) =>
+  new TestPipeline({
+    bootstrap: proxy.address,
+    topics: more.topics ?? topics,
+    maxOffsetsPerTrigger: 400,
+    source: { 'kafka.request.timeout.ms': 1000 },
+  });
+
+describe('the network', () => {
+  it.each<[ProxyAction, number, number]>([
+    ['reset', 30, 5],
+    ['reset', 900, 5],
+    ['reset', 150_000, 6],
+    ['cut', 30, 5],
+    ['cut', 900, 5],
+    ['cut', 150_000, 6],
+    ['stall', 30, 2],
+    ['stall', 150_000, 2],
+  ])('%s after %i bytes, %i times: nothing is lost or doubled', async (action, afterBytes, times) => {
+    const pipeline = newPipeline();
+    const struck = proxy.struck;
+    proxy.arm({ action, afterBytes, times });
+    try {
+      expect((await pipeline.run()).summary.records).toBe(4 * RECORDS_PER_PARTITION);
+    } finally {
+      proxy.arm(null);
+    }
+    expect(proxy.struck - struck).toBe(times);
+    await checkExactlyOnce({ pipeline, produced, topics });
+    pipeline.remove();
+  });
+
+  it('is gone until the deadline: the run says so and a later one goes on', async () => {
+    const pipeline = newPipeline();
+    const { target } = proxy;
+    const run = pipeline.run(
+      {
+        onBatch: () => {
+          proxy.target = null;
+          proxy.resetAll();
+        },
+      },
+      (config) => {
+        config.source.requestDeadlineMs = 1500;
+      },
+    );
+    await expect(run).rejects.toMatchObject({ code: 'BROKER_UNREACHABLE', exitCode: 69 });
+    proxy.target = target;
+    await pipeline.run();
+    await checkExactlyOnce({ pipeline, produced, topics });
+    pipeline.remove();
+  });
+});
+
+describe('the broker', () => {
+  it.each(['restarted', 'killed'] as const)('%s in the middle of a run, twice', async (how) => {
+    const pipeline = newPipeline();
+    let restarts = 0;
+    let back: Promise<void> = Promise.resolve();
+    await pipeline.run({
+      onBatch: async () => {
+        if (restarts++ >= 2) return;
+        await back;
+        if (how === 'killed') await broker.kill();
+        // It comes back while the next batch is planned or read.
+        back = how === 'killed' ? broker.start() : broker.restart();
+      },
+    });
+    await back;
+    expect(restarts).toBeGreaterThanOrEqual(2);
+    await checkExactlyOnce({ pipeline, produced, topics });
+    pipeline.remove();
+  });
+
+  it('killed while a batch is read', async () => {
+    const pipeline = newPipeline();
+    proxy.arm({ action: 'stall', afterBytes: 250_000 });
+    const struck = proxy.nextStrike();
+    const run = pipeline.run();
+    await struck;
+    await broker.kill();
+    await broker.start();
+    await run;
+    await checkExactlyOnce({ pipeline, produced, topics });
+    pipeline.remove();
+  });
+
+  it('of another cluster that has a topic of that name: CLUSTER_REPLACED', async () => {
+    const shared = useKafka().bootstrap;
+    const topic = await createTopic(shared, 'cluster', 2);
+    await withCluster(proxy.address, (cluster) => cluster.createTopics([{ topic, partitions: 2 }]));
+    const elsewhere = new Produced(proxy.address);
+    const here = new Produced(shared);
+    await fillOdd(here, topic, 2, 20);
+    await fillOdd(elsewhere, topic, 2, 40);
+    const pipeline = new TestPipeline({ bootstrap: shared, topics: [topic] });
+    await pipeline.run();
+    const moved = pipeline.run({}, (config) => {
+      config.source.bootstrapServers = proxy.address;
+    });
+    await expect(moved).rejects.toMatchObject({ code: 'CLUSTER_REPLACED', exitCode: 3 });
+    await checkExactlyOnce({ pipeline, produced: here });
+    for (const log of [here, elsewhere]) await log.close();
+    pipeline.remove();
+  });
+
+  it('whose log was cut off below the position, and has grown beyond it again: DATA_LOSS (KIP-320)', async ({
+    skip,
+  }) => {
+    skip(
+      broker.container !== undefined,
+      'the broker runs in a container: its log cannot be cut off from here',
+    );
+    const topic = await createTopic(proxy.address, 'truncated', 1);
+    const before = new Produced(proxy.address);
+    await fillOdd(before, topic, 1, 40, 10);
+    const pipeline = newPipeline({ topics: [topic] });
+    await pipeline.run();
+    await before.close();
+
+    await broker.kill();
+    const directory = join(broker.dataDir, 'log', `${topic}-0`);
+    const file = join(directory, '00000000000000000000.log');
+    truncateSync(file, Math.floor(statSync(file).size * 0.4));
+    for (const name of readdirSync(directory))
+      if (/\.(index|timeindex|snapshot)$/.test(name)) rmSync(join(directory, name));
+    await broker.start();
+    const after = new Produced(proxy.address);
+    for (let n = 0; n < 8; n++) await after.send(topic, 0, [oddRecord(topic, 0, 1000 + n)]);
+    expect(Math.min(...[...after.of(topic, 0).keys()].map(Number))).toBeLessThan(40);
+    // Shorter than the position first, then longer: the offsets look right, the epochs do not.
+    const shorter = await pipeline.run().catch((e: unknown) => e);
+    expect(shorter).toMatchObject({ code: 'DATA_LOSS', exitCode: 3 });
+    await fillOdd(after, topic, 1, 60, 20);
+    const error = await pipeline.run().catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: 'DATA_LOSS', exitCode: 3, context: { topic, partition: 0 } });
+    expect(String(error)).toMatch(/truncated/);
+    await checkExactlyOnce({ pipeline, produced: before, ends: new Map([[topic, [40n]]]) });
+    await after.close();
+    pipeline.remove();
+  });
+});
