@@ -21,7 +21,7 @@ describe('reportError', () => {
     expect(code).toBe(3);
     expect(text.split('\n')).toEqual([
       'error DATA_LOSS: orders-3 [100, 250) is gone',
-      '  See the lost range; `sluice checkpoint reset --topic T --to earliest` shows how to go on.',
+      '  See the lost range; `sluice checkpoint reset --topic T --to unread` previews how to go on with what is still there.',
       '  See docs/errors.md#data_loss',
       '',
     ]);
