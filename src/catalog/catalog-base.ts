@@ -2,6 +2,7 @@ import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog, CreateTableRequest, LoadedTable, TableIdentifier } from '../iceberg/catalog.ts';
 import { deleteFiles } from '../iceberg/expire.ts';
 import { newTableMetadata, type TableMetadata } from '../iceberg/metadata.ts';
+import { readMetadataFile } from '../iceberg/metadata-file.ts';
 import { assertUniqueFieldIds } from '../iceberg/schema-json.ts';
 import { DEFAULT_TABLE_PROPERTIES } from '../iceberg/table-defaults.ts';
 import {
@@ -14,7 +15,6 @@ import { type FileIO, joinPath } from '../storage/file-io.ts';
 import {
   deletesOldMetadata,
   newMetadataLocation,
-  readMetadataFile,
   withPreviousFile,
   writeMetadataFile,
 } from './metadata-file.ts';

@@ -1,29 +1,9 @@
 /** Metadata files of a table whose catalog keeps a pointer to the newest (Iceberg spec, "Metastore Tables"). */
-import { gunzipSync } from 'node:zlib';
-import { messageOf, SluiceError } from '../errors.ts';
+import { SluiceError } from '../errors.ts';
 import { type MetadataLogEntry, propertyAsInteger, type TableMetadata } from '../iceberg/metadata.ts';
-import { parseTableMetadata, serializeTableMetadata } from '../iceberg/metadata-json.ts';
+import { serializeTableMetadata } from '../iceberg/metadata-json.ts';
 import { fileName, metadataDirectory } from '../iceberg/table-files.ts';
 import { type FileIO, joinPath } from '../storage/file-io.ts';
-
-const MAX_METADATA_BYTES = 512 * 1024 * 1024;
-const decoder = new TextDecoder('utf-8', { fatal: true });
-
-/** Reads a metadata file, gzipped or plain, told by its first bytes. Throws METADATA_INVALID, FILE_NOT_FOUND. */
-export async function readMetadataFile(io: FileIO, location: string): Promise<TableMetadata> {
-  const bytes = await io.read(location);
-  let text: string;
-  try {
-    const gzipped = bytes[0] === 0x1f && bytes[1] === 0x8b;
-    text = decoder.decode(gzipped ? gunzipSync(bytes, { maxOutputLength: MAX_METADATA_BYTES }) : bytes);
-  } catch (e) {
-    throw new SluiceError('METADATA_INVALID', `${location} is damaged: ${messageOf(e)}`, {
-      cause: e,
-      context: { path: location },
-    });
-  }
-  return parseTableMetadata(text, location);
-}
 
 /** `00012-<uuid>.metadata.json`: the version of the file before plus one; 0 where there is none, or it has no number. */
 export function newMetadataLocation(

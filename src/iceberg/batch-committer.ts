@@ -18,6 +18,7 @@ import {
   propertyValue,
 } from './marker.ts';
 import { type Snapshot, snapshotById } from './metadata.ts';
+import { tableEvidence } from './ref-history.ts';
 import { newSnapshotId } from './snapshot-id.ts';
 import { ManifestLists } from './table-files.ts';
 
@@ -51,7 +52,7 @@ function tableName(identifier: TableIdentifier): string {
 }
 
 /** The question that a writer asks the table's marker. */
-export function questionOf(writer: TableWriter, inFlight: MarkerQuestion['inFlight']): MarkerQuestion {
+function questionOf(writer: TableWriter, inFlight: MarkerQuestion['inFlight']): MarkerQuestion {
   return {
     table: tableName(writer.identifier),
     ref: writer.ref,
@@ -144,7 +145,8 @@ export class BatchCommitter {
   /** Looks at the table and makes one attempt. Undefined: look again. */
   async #tryOnce(commit: BatchCommit): Promise<CommitResult | undefined> {
     const table = await this.load();
-    const marker = await judgeTable(table.metadata, questionOf(commit, commit));
+    const marker = await this.#judge(table, commit);
+    if (marker === 'moved') return undefined;
     if (marker !== null) return this.#alreadyThere(table, marker);
     this.#checkBounds(commit, table);
     const attempt = await this.#stage(commit, table);
@@ -155,6 +157,22 @@ export class BatchCommitter {
     await this.#tidyAfterSuccess(attempt);
     const { snapshotId, sequenceNumber } = attempt.staged.snapshot;
     return { snapshotId, sequenceNumber, alreadyCommitted: false, attempts: this.#attempts.length };
+  }
+
+  /** The table and the batch in flight, where the caller names one. Throws as `judgeTable`. */
+  judge(table: LoadedTable, inFlight: MarkerQuestion['inFlight']): Promise<Marker | null> {
+    const evidence = tableEvidence(this.#context.io, this.#lists);
+    return judgeTable(table.metadata, questionOf(this.#writer, inFlight), evidence);
+  }
+
+  async #judge(table: LoadedTable, commit: BatchCommit): Promise<Marker | null | 'moved'> {
+    try {
+      return await this.judge(table, commit);
+    } catch (e) {
+      if (isSluiceError(e, 'FILE_NOT_FOUND') && !this.#pastDeadline() && (await this.#hasMoved(table)))
+        return 'moved';
+      throw e;
+    }
   }
 
   /** An earlier attempt of this call whose outcome was unknown, or an earlier process, has committed the batch. */
@@ -346,7 +364,9 @@ export class BatchCommitter {
         garbage.push(...this.#written().filter((path) => !used.has(path)));
       }
       if (landed.expired.length > 0)
-        garbage.push(...(await unreachableFiles(this.#lists, landed.base.metadata, landed.expired)));
+        garbage.push(
+          ...(await unreachableFiles(this.#lists, landed.base.metadata, landed.expired, landed.staged)),
+        );
       await this.#delete(garbage);
     } catch (e) {
       this.#context.log(

@@ -1,7 +1,6 @@
 /** The exactly-once commit of a batch into a table (spec 50, "The exactly-once commit", steps 2 to 4). */
 import type { BatchCommit, CommitContext, CommitResult, TableCheck, TableWriter } from './batch-commit.ts';
-import { BatchCommitter, questionOf } from './batch-committer.ts';
-import { judgeTable } from './marker.ts';
+import { BatchCommitter } from './batch-committer.ts';
 
 export type {
   BatchCommit,
@@ -23,8 +22,9 @@ export async function checkTable(
   writer: TableWriter,
   inFlight?: { batchId: number; commitId: string },
 ): Promise<TableCheck> {
-  const table = await new BatchCommitter(context, writer).load();
-  const marker = await judgeTable(table.metadata, questionOf(writer, inFlight ?? null));
+  const committer = new BatchCommitter(context, writer);
+  const table = await committer.load();
+  const marker = await committer.judge(table, inFlight ?? null);
   return {
     table,
     committed:

@@ -100,38 +100,41 @@ export function selectExpired(
 }
 
 /**
- * The manifest lists and manifests that nothing reaches once `expired` are gone from `before`. A manifest is in a
- * snapshot because it was added by it (its `added_snapshot_id`) or because the parent had it; so only the lists of the
- * expired snapshots and of those right above them need to be read, however long the table's history is. What another
- * writer's overwrite, delete or replace expired is left alone: its manifests tell which data files it removed.
+ * The manifest lists and manifests that nothing reaches once `expired` are gone from `before`, and `landed` stands on
+ * top. A manifest is in a snapshot because it was added by it (its `added_snapshot_id`) or because the parent had it; so
+ * only the lists of the expired snapshots and of those without a parent need to be read, however long the table's
+ * history is, and of these only what is not older than a manifest in question. What another writer's overwrite, delete
+ * or replace expired is left alone: its manifests tell which data files it removed.
  */
 export async function unreachableFiles(
   lists: ManifestLists,
   before: TableMetadata,
   expired: readonly Snapshot[],
+  landed: { manifests: readonly ManifestFile[] },
 ): Promise<string[]> {
   const gone = new Set(expired.map((s) => s.snapshotId));
-  const known = new Set(before.snapshots.map((s) => s.snapshotId));
   const kept = before.snapshots.filter((s) => !gone.has(s.snapshotId));
   const keptIds = new Set(kept.map((s) => s.snapshotId));
-  const candidates = new Map<string, ManifestFile>();
+  const inQuestion = new Map<string, ManifestFile>();
   const files = new Set<string>();
   for (const snapshot of expired) {
     if (snapshot.manifestList === null || snapshot.summary['operation'] !== 'append') continue;
-    for (const manifest of await lists.read(snapshot)) candidates.set(manifest.manifestPath, manifest);
+    for (const manifest of await lists.read(snapshot)) {
+      if (!keptIds.has(manifest.addedSnapshotId) && manifest.deletedFilesCount === 0)
+        inQuestion.set(manifest.manifestPath, manifest);
+    }
     files.add(snapshot.manifestList);
   }
-  for (const [path, manifest] of candidates) {
-    if (keptIds.has(manifest.addedSnapshotId) || (manifest.deletedFilesCount ?? 1) > 0)
-      candidates.delete(path);
-  }
-  const isAboveGap = (s: Snapshot): boolean =>
-    s.parentSnapshotId !== null && (gone.has(s.parentSnapshotId) || !known.has(s.parentSnapshotId));
-  for (const snapshot of kept.filter(isAboveGap)) {
-    for (const manifest of await lists.read(snapshot)) candidates.delete(manifest.manifestPath);
+  for (const manifest of landed.manifests) inQuestion.delete(manifest.manifestPath);
+  for (const snapshot of kept) {
+    // No parent may mean one that PyIceberg expired: it takes the parent away from the survivors.
+    if (snapshot.parentSnapshotId !== null && keptIds.has(snapshot.parentSnapshotId)) continue;
+    const mayList = (m: ManifestFile): boolean => m.sequenceNumber <= snapshot.sequenceNumber;
+    if (![...inQuestion.values()].some(mayList)) continue;
+    for (const manifest of await lists.read(snapshot)) inQuestion.delete(manifest.manifestPath);
   }
   for (const snapshot of kept) if (snapshot.manifestList !== null) files.delete(snapshot.manifestList);
-  return [...files, ...candidates.keys()];
+  return [...files, ...inQuestion.keys()];
 }
 
 /** Deletes files, each on its own: one that cannot be deleted is left and counted. */

@@ -2,12 +2,13 @@
  * The marker of a pipeline in a table, and what it proves (spec 50, "The exactly-once commit" 2; spec 30, "Checkpoint
  * and tables watch each other"). It stands in the summary of each snapshot that Sluice writes, and in a property of the
  * table that survives the expiry of snapshots. The property alone proves nothing about the ref: properties are
- * table-wide and outlive a rollback, so the snapshot it names must be found in, or below, the ref's history.
+ * table-wide and outlive a rollback, so the ref's history must be shown to hold the snapshot that it names.
  */
 import { parseJson64, stringifyJson64 } from '../core/json64.ts';
 import { messageOf, SluiceError } from '../errors.ts';
 import { JsonReader } from './json-reader.ts';
 import { ancestorsOf, type Snapshot, type TableMetadata } from './metadata.ts';
+import { type HistoryEvidence, refHolds } from './ref-history.ts';
 
 export const PIPELINE_ID = 'sluice.pipeline-id';
 export const PIPELINE_NAME = 'sluice.pipeline-name';
@@ -100,20 +101,15 @@ export function markerOf(snapshot: Snapshot): Marker | null {
   };
 }
 
-/** Does the ref's history hold the marker's snapshot: as an ancestor, or expired from below ancestors that are all newer? */
-function holds(metadata: TableMetadata, chain: readonly Snapshot[], marker: Marker): boolean {
-  if (chain.some((s) => s.snapshotId === marker.snapshotId)) return true;
-  const oldest = chain.at(-1);
-  if (oldest === undefined || oldest.parentSnapshotId === null) return false;
-  const stillListed = metadata.snapshots.some((s) => s.snapshotId === marker.snapshotId);
-  return !stillListed && chain.every((s) => s.sequenceNumber > marker.sequenceNumber);
-}
-
 /**
  * Asks the table for the batch in flight: where it is, or null where it must still be committed. Throws TABLE_REWOUND,
  * STALE_WRITER, CHECKPOINT_LOST where table and checkpoint do not fit.
  */
-export async function judgeTable(metadata: TableMetadata, question: MarkerQuestion): Promise<Marker | null> {
+export async function judgeTable(
+  metadata: TableMetadata,
+  question: MarkerQuestion,
+  evidence: HistoryEvidence,
+): Promise<Marker | null> {
   const { inFlight, lastRecorded } = question;
   if (metadata.tableUuid.toLowerCase() !== question.expectedUuid.toLowerCase()) {
     throw rewound(
@@ -145,45 +141,44 @@ export async function judgeTable(metadata: TableMetadata, question: MarkerQuesti
   if (marker === null) {
     if (lastRecorded !== null)
       throw rewound(question, 'it bears no marker of this pipeline any more', null, metadata);
-    refuseOtherCheckpoint(metadata, chain, question);
+    await refuseOtherCheckpoint(metadata, chain, question, evidence);
     return null;
   }
-  if (inFlight !== null && marker.batchId >= inFlight.batchId)
-    return judgeNewest(metadata, chain, marker, newestHeld, inFlight, question);
+  if (inFlight !== null && marker.batchId >= inFlight.batchId) {
+    if (marker.commitId !== inFlight.commitId)
+      throw stale(
+        question,
+        marker,
+        `this process is about to commit batch ${inFlight.batchId} as ${inFlight.commitId}`,
+      );
+    // Our own commit, but no snapshot that is listed says so: expired from below the ref, or rolled back.
+    await assertHeld(metadata, marker, newestHeld, question, evidence);
+    return marker;
+  }
   await compareWithRecord(marker, question);
-  if (!holds(metadata, chain, marker))
-    throw rewound(question, 'its history no longer holds them', newestHeld, metadata, marker.batchId);
+  await assertHeld(metadata, marker, newestHeld, question, evidence);
   if (lastRecorded !== null && lastRecorded.batchId > marker.batchId) {
     throw rewound(question, `its newest batch is ${marker.batchId}`, marker, metadata);
   }
   return null;
 }
 
-/** The newest marker is of the batch in flight, or of a later one. */
-function judgeNewest(
+/** Throws TABLE_REWOUND unless the ref's history is shown to hold the marker's snapshot. */
+async function assertHeld(
   metadata: TableMetadata,
-  chain: readonly Snapshot[],
   marker: Marker,
   newestHeld: Marker | null,
-  inFlight: { batchId: number; commitId: string },
   question: MarkerQuestion,
-): Marker {
-  if (marker.commitId !== inFlight.commitId) {
-    throw stale(
-      question,
-      marker,
-      `this process is about to commit batch ${inFlight.batchId} as ${inFlight.commitId}`,
-    );
-  }
-  // Our own commit, but no snapshot of the ref's history says so: expired from below it, or rolled back.
-  if (holds(metadata, chain, marker)) return marker;
-  throw rewound(
-    question,
-    'its property says that it was committed, but its history no longer holds it',
-    newestHeld,
-    metadata,
-    marker.batchId,
-  );
+  evidence: HistoryEvidence,
+): Promise<void> {
+  if (newestHeld?.snapshotId === marker.snapshotId) return;
+  const held = await refHolds(metadata, question.ref, marker, evidence);
+  if (held === 'held') return;
+  const why =
+    held === 'lost'
+      ? `its property says that batch ${marker.batchId} was committed (snapshot ${marker.snapshotId}), but its history no longer holds it`
+      : `its property says that batch ${marker.batchId} was committed, but snapshot ${marker.snapshotId} is listed no more, and neither the older metadata files nor the manifests of the head show that its history ever held it`;
+  throw rewound(question, why, newestHeld, metadata, marker.batchId);
 }
 
 /** The table's newest marker against the checkpoint's own record of that batch. */
@@ -212,12 +207,16 @@ async function compareWithRecord(marker: Marker, question: MarkerQuestion): Prom
   }
 }
 
-/** A checkpoint that has never committed here must not begin beneath the marker of another one of the same pipeline. */
-function refuseOtherCheckpoint(
+/**
+ * A checkpoint that has never committed here must not begin beneath the marker of another one of the same pipeline: only
+ * where it is proven that the ref lost that marker's snapshot may it go on.
+ */
+async function refuseOtherCheckpoint(
   metadata: TableMetadata,
   chain: readonly Snapshot[],
   question: MarkerQuestion,
-): void {
+  evidence: HistoryEvidence,
+): Promise<void> {
   const isOther = (m: Marker | null): m is Marker =>
     m !== null && m.pipelineName === question.pipelineName && m.pipelineId !== question.pipelineId;
   const inHistory = chain.map(markerOf).find(isOther);
@@ -231,7 +230,8 @@ function refuseOtherCheckpoint(
     )
       continue;
     const marker = readProperty(metadata.properties, key, key.slice(PROPERTY_PREFIX.length, -suffix.length));
-    if (isOther(marker) && holds(metadata, chain, marker)) throw lost(question, marker);
+    if (isOther(marker) && (await refHolds(metadata, question.ref, marker, evidence)) !== 'lost')
+      throw lost(question, marker);
   }
 }
 

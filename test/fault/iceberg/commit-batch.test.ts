@@ -5,10 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { SqliteCatalog } from '../../../src/catalog/sqlite-catalog.ts';
 import { isSluiceError, SluiceError } from '../../../src/errors.ts';
 import type { LoadedTable } from '../../../src/iceberg/catalog.ts';
-import { type BatchCommit, checkTable, commitBatch } from '../../../src/iceberg/commit.ts';
+import { type BatchCommit, type CommitResult, checkTable, commitBatch } from '../../../src/iceberg/commit.ts';
+import { readManifestList, writeManifestList } from '../../../src/iceberg/manifest-list.ts';
 import { propertyKey } from '../../../src/iceberg/marker.ts';
 import { ancestorsOf, type TableMetadata } from '../../../src/iceberg/metadata.ts';
 import { listLiveFiles } from '../../../src/iceberg/scan.ts';
+import type { TableUpdate } from '../../../src/iceberg/updates.ts';
 import { MemoryFileIO } from '../../../src/storage/memory-file-io.ts';
 import { type CommitFault, FaultyCatalog } from '../../support/faulty-catalog.ts';
 import { FaultyFileIO } from '../../support/faulty-file-io.ts';
@@ -525,6 +527,117 @@ describe('the marker after its snapshot has expired', () => {
     );
     await expect(commitBatch(commitContext(catalog, io, clock), batch)).rejects.toMatchObject({
       code: 'TABLE_REWOUND',
+    });
+  });
+});
+
+describe('the marker when neither its snapshot nor those around it are listed', () => {
+  const setMain = (snapshotId: bigint): TableUpdate => ({
+    action: 'set-snapshot-ref',
+    refName: 'main',
+    ref: { type: 'branch', snapshotId },
+  });
+  const change = async (...updates: TableUpdate[]): Promise<void> => {
+    await catalog.commitTable(await table(), [], updates);
+  };
+  async function commitForeign(id = 'other'): Promise<void> {
+    const other = new TestCheckpoint(id, `pipeline ${id}`);
+    await commitBatch(commitContext(catalog, io, clock), other.batch(0, uuid));
+  }
+  async function deleteOlderMetadata(): Promise<void> {
+    for (const { metadataFile } of (await table()).metadata.metadataLog) await io.delete(metadataFile);
+  }
+  /** The batch in flight, and the start after it was recorded. */
+  async function ask(batch: BatchCommit): Promise<unknown[]> {
+    const again = await commitBatch(commitContext(catalog, io, clock), batch).catch((e) => e);
+    const copy = new TestCheckpoint('p1');
+    for (const [id, done] of checkpoint.done) copy.done.set(id, done);
+    copy.record(batch, { snapshotId: batch.snapshotId } as CommitResult);
+    return [again, await checkTable(commitContext(catalog, io, clock), copy.batch(2, uuid)).catch((e) => e)];
+  }
+  async function commitTwo(): Promise<BatchCommit[]> {
+    const first = await commitAll(1);
+    const second = checkpoint.batch(1, uuid);
+    await commitBatch(commitContext(catalog, io, clock), second);
+    return [...first, second];
+  }
+
+  it('rolled back, written over by another, all expired: TABLE_REWOUND, told by older metadata files or without them', async () => {
+    const [first, second] = await commitTwo();
+    await change(setMain(first.snapshotId));
+    await commitForeign();
+    await change({ action: 'remove-snapshots', snapshotIds: [first.snapshotId, second.snapshotId] });
+    expect((await table()).metadata.snapshots).toHaveLength(1);
+    for (const error of await ask(second))
+      expect(error).toMatchObject({
+        code: 'TABLE_REWOUND',
+        context: { lastBatch: 1 },
+        message: expect.stringContaining('batch 1 was committed'),
+      });
+    await deleteOlderMetadata();
+    for (const error of await ask(second))
+      expect(error).toMatchObject({
+        code: 'TABLE_REWOUND',
+        message: expect.stringContaining('neither the older metadata files nor the manifests of the head'),
+      });
+  });
+
+  it('another wrote on top, all below expired: held, told by older metadata files or without them', async () => {
+    const [first, second] = await commitTwo();
+    await commitForeign();
+    await commitForeign('third');
+    const head = ancestorsOf((await table()).metadata, 'main')[0].snapshotId;
+    const others = (await table()).metadata.snapshots.map((s) => s.snapshotId).filter((id) => id !== head);
+    expect(others).toEqual(expect.arrayContaining([first.snapshotId, second.snapshotId]));
+    await change({ action: 'remove-snapshots', snapshotIds: others });
+    const held = [{ alreadyCommitted: true, snapshotId: second.snapshotId }, { committed: null }];
+    expect(await ask(second)).toMatchObject(held);
+    await deleteOlderMetadata();
+    expect(await ask(second)).toMatchObject(held);
+  });
+
+  it('its files were rewritten, all below expired: held by older metadata files', async () => {
+    const [, second] = await commitTwo();
+    await commitForeign();
+    const { metadata } = await table();
+    const head = ancestorsOf(metadata, 'main')[0];
+    // As a compaction leaves it: nothing that the batch added is listed.
+    const manifests = readManifestList(await io.read(head.manifestList!), '').filter(
+      (m) => m.addedSnapshotId === head.snapshotId,
+    );
+    const location = 'memory://w/bronze/orders/metadata/snap-77-replace.avro';
+    const list = writeManifestList({
+      location,
+      formatVersion: 2,
+      snapshotId: 77n,
+      parentSnapshotId: head.snapshotId,
+      sequenceNumber: 4n,
+      firstRowId: 0n,
+      manifests,
+    });
+    await io.createNew(location, list.bytes);
+    const snapshot = {
+      snapshotId: 77n,
+      parentSnapshotId: head.snapshotId,
+      sequenceNumber: 4n,
+      timestampMs: clock.nowMs,
+      manifestList: location,
+      summary: { ...head.summary, operation: 'replace' },
+    };
+    await change({ action: 'add-snapshot', snapshot }, setMain(77n));
+    await change({ action: 'remove-snapshots', snapshotIds: metadata.snapshots.map((s) => s.snapshotId) });
+    expect(await ask(second)).toMatchObject([{ alreadyCommitted: true }, { committed: null }]);
+  });
+
+  it('storage that cannot be read decides nothing', async () => {
+    const [, second] = await commitTwo();
+    await commitForeign();
+    const below = (await table()).metadata.snapshots.map((s) => s.snapshotId);
+    await commitForeign('third');
+    await change({ action: 'remove-snapshots', snapshotIds: below });
+    io.fail({ kind: 'read', path: /metadata\.json$/, nth: 1, when: 'before' });
+    await expect(commitBatch(commitContext(catalog, io, clock), second)).rejects.toMatchObject({
+      code: 'STORAGE_UNREACHABLE',
     });
   });
 });

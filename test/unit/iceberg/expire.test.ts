@@ -93,6 +93,14 @@ describe('snapshots are expired with the commit', () => {
     expect(io.calls.filter((c) => c.kind === 'delete' && c.path.includes('/data/'))).toEqual([]);
   });
 
+  it('with the head alone kept, what the new one lists stays', async () => {
+    await catalog.createTable(ORDERS, ordersRequest(MERGE_AT_4));
+    await commit(9, { minSnapshotsToKeep: 1, maxAgeMs: 0 });
+    const metadata = await expectTidy();
+    expect(metadata.snapshots).toHaveLength(1);
+    expect((await listLiveFiles(io, metadata, metadata.snapshots[0])).dataFiles).toHaveLength(9);
+  });
+
   it('young ones are kept beyond the count, but not more than the cap', async () => {
     await catalog.createTable(ORDERS, ordersRequest());
     await commit(12, { minSnapshotsToKeep: 2, maxAgeMs: 7 * 60_000, maxSnapshotsToKeep: 100 });
