@@ -91,6 +91,11 @@ class Checker {
       optionsOf('source').map((option) => option.key),
     );
     const hint = nearest === undefined ? '' : `; did you mean ${nearest}?`;
+    if (/^kafka\.(sasl|ssl|security)\./.test(key)) {
+      const message = `there is no such option, and nothing that secures a connection is passed over${hint}`;
+      this.fault('UNKNOWN_OPTION', path, message, nearest, 'key');
+      return;
+    }
     this.warn('NO_EFFECT', path, `no effect: the Kafka client of Sluice has no such option${hint}`, nearest);
   }
 

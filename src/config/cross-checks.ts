@@ -11,7 +11,7 @@ import { isMap, locate } from './source-tree.ts';
 import type { Values } from './values.ts';
 
 /** Adds contradictions to the faults of the tree, and lints between options to `warnings`. Looks only at options that are right by themselves. */
-export function crossCheck(values: Values, warnings: Fault[], protocols: readonly string[]): void {
+export function crossCheck(values: Values, warnings: Fault[]): void {
   const { tree } = values;
   const fault: Report = (code, path, message) => {
     tree.faults.push({ code, message, ...locate(tree, path, 'value'), path: formatPath(path) });
@@ -27,7 +27,7 @@ export function crossCheck(values: Values, warnings: Fault[], protocols: readonl
     checkRule(values, index, fault, warn);
   });
   checkRoutes(values, fault, warn);
-  checkKafka(values, protocols, fault, warn);
+  checkKafka(values, fault, warn);
 }
 
 function checkTrigger(values: Values, fault: Report): void {

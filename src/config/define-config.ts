@@ -1,4 +1,5 @@
 /** `sluice.config.ts`: the same options as in YAML, typed. */
+import type { TokenInput } from '../core/oauth-token.ts';
 
 type Size = string | number;
 type Duration = string | number;
@@ -19,7 +20,9 @@ export interface SourceInput {
   commitOffsetsToKafka?: boolean;
   groupIdPrefix?: string;
   /** The other options of the Kafka client; secrets as `env:NAME`, `file:/path` or `exec:command`. */
-  [kafka: `kafka.${string}`]: string | number | boolean | undefined;
+  [kafka: `kafka.${string}`]: string | number | boolean | TokenInput | undefined;
+  /** The token of OAUTHBEARER, or a function that gives one: it is called again before the token expires. */
+  'kafka.sasl.oauthbearer.token'?: string | TokenInput;
 }
 
 export interface TableInput {

@@ -1,19 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { extname, resolve } from 'node:path';
+import type { TokenInput } from '../core/oauth-token.ts';
 import { Secret } from '../core/secret.ts';
 import { SluiceError } from '../errors.ts';
 import { checkOptions } from './check.ts';
 import { crossCheck } from './cross-checks.ts';
-import { configInvalid, type Fault, formatPath, type Path } from './fault.ts';
-import { SUPPORTED_PROTOCOLS } from './kafka-options.ts';
+import { configInvalid, type Fault, type FaultCode, formatPath, type Path } from './fault.ts';
+import { jaasLogin } from './jaas.ts';
 import type { Section } from './option.ts';
 import { findOption, OPTIONS } from './options.ts';
 import { applyEnvironment, applyOverrides } from './override.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
-import { resolveConfig } from './resolve-config.ts';
-import { isSecretReference, parseJaas, resolveSecret } from './secrets.ts';
-import { locate, type SourceTree } from './source-tree.ts';
+import { type ResolveContext, resolveConfig } from './resolve-config.ts';
+import { isSecretReference, resolveSecret } from './secrets.ts';
+import { FUNCTION, locate, pathKey, type SourceTree } from './source-tree.ts';
 import { Values } from './values.ts';
 import { readYaml } from './yaml-source.ts';
 
@@ -28,8 +29,6 @@ export interface LoadOptions {
   cwd: string;
   /** Worker threads where the file names no number; the cores by default. */
   defaultWorkers?: number;
-  /** The security protocols of the Kafka client; those of this version by default. */
-  protocols?: readonly string[];
 }
 
 export interface LoadedPipeline {
@@ -50,7 +49,7 @@ export async function loadPipeline(options: LoadOptions): Promise<LoadedPipeline
   applyOverrides(tree, options.overrides);
   checkOptions(tree, warnings);
   const values = new Values(tree);
-  crossCheck(values, warnings, options.protocols ?? SUPPORTED_PROTOCOLS);
+  crossCheck(values, warnings);
   const secrets = await readSecrets(values, options);
   if (tree.faults.length > 0) throw configInvalid(options.file, tree.faults);
   const config = resolveConfig(values, {
@@ -100,24 +99,39 @@ function placeholders(path: Path): readonly string[] {
 async function readSecrets(
   values: Values,
   options: LoadOptions,
-): Promise<{ kafkaSecrets: Record<string, Secret>; kafkaExtra: Record<string, string> }> {
+): Promise<Pick<ResolveContext, 'kafkaSecrets' | 'kafkaExtra' | 'oauthToken'>> {
   const kafkaSecrets: Record<string, Secret> = {};
   const kafkaExtra: Record<string, string> = {};
+  let oauthToken: TokenInput | undefined;
   for (const option of OPTIONS) {
     if (option.secret !== true || !values.has(option.section, option.key)) continue;
     const text = values.get<string>(option.section, option.key);
+    const path = values.path(option.section, option.key);
+    const own = text === FUNCTION ? values.tree.functions.get(pathKey(path)) : undefined;
+    if (own !== undefined) {
+      oauthToken = own as TokenInput;
+      continue;
+    }
     const secret =
       text === undefined ? undefined : await readSecret(values, option.section, option.key, text, options);
     if (secret === undefined) continue;
-    const jaas = option.key === 'kafka.sasl.jaas.config' ? parseJaas(secret.reveal()) : undefined;
-    if (jaas !== undefined) {
-      kafkaExtra['sasl.username'] = jaas.username;
-      kafkaSecrets['sasl.password'] = new Secret(jaas.password);
-    } else {
+    if (option.key !== 'kafka.sasl.jaas.config') {
       kafkaSecrets[option.key.slice('kafka.'.length)] = secret;
+      continue;
     }
+    const login = jaasLogin(secret.reveal(), values.get<string>('source', 'kafka.sasl.mechanism'));
+    if ('fault' in login) {
+      secretFault(values, path, 'WRONG_VALUE', `this is no login that can be used: ${login.fault}`);
+      continue;
+    }
+    Object.assign(kafkaExtra, login.options);
+    for (const [key, value] of Object.entries(login.secrets)) kafkaSecrets[key] = new Secret(value);
   }
-  return { kafkaSecrets, kafkaExtra };
+  return { kafkaSecrets, kafkaExtra, oauthToken };
+}
+
+function secretFault(values: Values, path: Path, code: FaultCode, message: string): void {
+  values.tree.faults.push({ code, message, ...locate(values.tree, path, 'value'), path: formatPath(path) });
 }
 
 async function readSecret(
@@ -131,12 +145,6 @@ async function readSecret(
   if (!isSecretReference(values.written(section, key) ?? '')) return new Secret(text);
   const secret = await resolveSecret(text, options);
   if (secret instanceof Secret) return secret;
-  const path = values.path(section, key);
-  values.tree.faults.push({
-    code: 'SECRET_UNAVAILABLE',
-    message: secret.failed,
-    ...locate(values.tree, path, 'value'),
-    path: formatPath(path),
-  });
+  secretFault(values, values.path(section, key), 'SECRET_UNAVAILABLE', secret.failed);
   return undefined;
 }

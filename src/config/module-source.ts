@@ -1,9 +1,11 @@
 import { registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '../errors.ts';
-import { emptyMap, emptyTree, pathKey, type SourceTree } from './source-tree.ts';
+import { emptyMap, emptyTree, FUNCTION, pathKey, type SourceTree } from './source-tree.ts';
 
 const MAX_DEPTH = 32;
+/** The one option that takes a function. */
+const TOKEN = pathKey(['source', 'kafka.sasl.oauthbearer.token']);
 
 /**
  * Reads `sluice.config.ts` or `.js`: the default export is the pipeline (`defineConfig` types it), or a function that
@@ -69,6 +71,10 @@ function plain(tree: SourceTree, value: unknown, path: readonly (string | number
   tree.values.set(pathKey(path), { file: tree.file, line: 1, column: 1 });
   if (typeof value === 'string') tree.written.set(pathKey(path), value);
   if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'function' && pathKey(path) === TOKEN) {
+    tree.functions.set(TOKEN, value);
+    return FUNCTION;
+  }
   if (Array.isArray(value)) return value.map((item, i) => plain(tree, item, [...path, i], depth + 1));
   if (typeof value !== 'object' || value === null) return value ?? null;
   const entries =

@@ -1,4 +1,5 @@
 /** The pipeline as the engine sees it: every default filled in, every unit resolved. Made by `loadPipeline`. */
+import type { TokenInput } from '../core/oauth-token.ts';
 import type { ParquetCodec } from '../core/parquet-codec.ts';
 import type { Secret } from '../core/secret.ts';
 import type { Trigger } from '../core/trigger.ts';
@@ -33,6 +34,8 @@ export interface SourceConfig {
   kafka: Record<string, string>;
   /** Those of them that must never print, e.g. `sasl.password`; a JAAS text is taken apart into user and password. */
   kafkaSecrets: Record<string, Secret>;
+  /** A function of `sluice.config.ts` that gives the token of OAUTHBEARER; only the main thread calls it. */
+  oauthToken?: TokenInput;
   isolationLevel: 'read_committed' | 'read_uncommitted';
   selection: { kind: 'subscribe'; topics: string[] } | { kind: 'assign'; partitions: Map<string, number[]> };
   /** Per-partition values may be -2 (earliest) and -1 (latest). */

@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { TokenInput } from '../core/oauth-token.ts';
 import type { ParquetCodec } from '../core/parquet-codec.ts';
 import type { Secret } from '../core/secret.ts';
 import { DEFAULT_TRIGGER, type Trigger } from '../core/trigger.ts';
@@ -16,6 +17,8 @@ export interface ResolveContext {
   kafkaSecrets: Record<string, Secret>;
   /** Of `kafka.*` without the prefix: what stands for options taken apart, such as a JAAS text. */
   kafkaExtra: Record<string, string>;
+  /** The function of the module that gives the token of OAUTHBEARER. */
+  oauthToken?: TokenInput;
 }
 
 /** The pipeline as the engine sees it. The values must have been checked: what is required is there. */
@@ -69,8 +72,9 @@ function source(values: Values, context: ResolveContext): SourceConfig {
   const assigned = get<Map<string, number[]>>('assign');
   return {
     bootstrapServers: get<string>('kafka.bootstrap.servers')!,
-    kafka: { ...kafkaOptions(values), ...context.kafkaExtra },
+    kafka: fullPaths({ ...kafkaOptions(values), ...context.kafkaExtra }, context.cwd),
     kafkaSecrets: context.kafkaSecrets,
+    oauthToken: context.oauthToken,
     isolationLevel: get<SourceConfig['isolationLevel']>('kafka.isolation.level')!,
     selection:
       assigned === undefined
@@ -104,6 +108,13 @@ function kafkaOptions(values: Values): Record<string, string> {
       options.push([key.slice(6), String(value)]);
   }
   return Object.fromEntries(options);
+}
+
+/** Certificates lie where the working directory says when the file is read, whatever it is later. */
+function fullPaths(options: Record<string, string>, cwd: string): Record<string, string> {
+  for (const [key, value] of Object.entries(options))
+    if (/^s(sl|asl)\..*\.location$/.test(key)) options[key] = resolve(cwd, value);
+  return options;
 }
 
 function tableRule(values: Values, index: number): TableRule {

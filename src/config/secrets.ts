@@ -82,21 +82,3 @@ function commandOutput(command: string, context: SecretContext): Promise<string>
     child.stdin?.end();
   });
 }
-
-/** User and password of a JAAS text of PLAIN or SCRAM, or undefined for anything else. */
-export function parseJaas(text: string): { username: string; password: string } | undefined {
-  const module =
-    /^\s*(?:[\w.$]*\.)?(?:PlainLoginModule|ScramLoginModule)\s+(?:required|requisite|sufficient|optional)\s+(.*?);?\s*$/s.exec(
-      text,
-    );
-  if (module === null) return undefined;
-  const entries = new Map<string, string>();
-  for (const match of module[1].matchAll(
-    /([\w.]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))/g,
-  )) {
-    entries.set(match[1], (match[2] ?? match[3] ?? match[4]).replace(/\\(.)/g, '$1'));
-  }
-  const username = entries.get('username');
-  const password = entries.get('password');
-  return username === undefined || password === undefined ? undefined : { username, password };
-}

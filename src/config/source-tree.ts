@@ -12,11 +12,24 @@ export interface SourceTree {
   values: Map<string, Position>;
   /** The text of a scalar as it was written, before variables were put in; absent for what a module computed. */
   written: Map<string, string>;
+  /** What a module gives instead of a text, where an option takes a function; FUNCTION stands in its place. */
+  functions: Map<string, unknown>;
   faults: Fault[];
 }
 
+/** Stands in the tree for a function. */
+export const FUNCTION = '(a function)';
+
 export function emptyTree(file: string): SourceTree {
-  return { file, value: emptyMap(), keys: new Map(), values: new Map(), written: new Map(), faults: [] };
+  return {
+    file,
+    value: emptyMap(),
+    keys: new Map(),
+    values: new Map(),
+    written: new Map(),
+    functions: new Map(),
+    faults: [],
+  };
 }
 
 export function pathKey(path: Path): string {

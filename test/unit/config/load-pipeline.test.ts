@@ -44,7 +44,6 @@ interface Extra {
   env?: Record<string, string>;
   overrides?: string[];
   cwd?: string;
-  protocols?: string[];
 }
 
 function load(text: string, extra: Extra = {}): Promise<LoadedPipeline> {
@@ -55,7 +54,6 @@ function load(text: string, extra: Extra = {}): Promise<LoadedPipeline> {
     overrides: extra.overrides ?? [],
     cwd: extra.cwd ?? '/base',
     defaultWorkers: 2,
-    protocols: extra.protocols ?? ['PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL'],
   });
 }
 
@@ -375,13 +373,93 @@ describe('Kafka options', () => {
     expect((await faults(half)).map((f) => f.path)).toEqual(['source.kafka.sasl.password']);
   });
 
-  it('refuses what the client of this version cannot do', async () => {
-    const text = `${SMALL}  kafka.security.protocol: SASL_SSL\n  kafka.sasl.mechanism: PLAIN\n`;
-    const found = await faults(text, { protocols: ['PLAINTEXT'] });
-    expect(found.map((f) => `${f.code} ${f.path}`)).toEqual(['UNSUPPORTED source.kafka.security.protocol']);
-    await expect(loadPipeline({ file: 'f', text, env: {}, overrides: [], cwd: '/' })).rejects.toThrow(
-      'SASL_SSL is not in this version',
-    );
+  const sasl = 'kafka.security.protocol: SASL_SSL\n  kafka.sasl.mechanism';
+
+  it.each([
+    ['kafka.ssl.truststore.location: ca.pem', '7:34 CONTRADICTION source.kafka.ssl.truststore.location'],
+    ['kafka.ssl.cipher.suites: x', '7:3 UNSUPPORTED source.kafka.ssl.cipher.suites'],
+    ['kafka.ssl.ca.location: ca.pem', '7:3 UNSUPPORTED source.kafka.ssl.ca.location'],
+    ['kafka.sasl.pasword: x', '7:3 UNKNOWN_OPTION source.kafka.sasl.pasword'],
+    [
+      'kafka.security.protocol: SSL\n  kafka.ssl.truststore.type: JKS',
+      '8:30 UNSUPPORTED source.kafka.ssl.truststore.type',
+    ],
+    [
+      'kafka.security.protocol: SSL\n  kafka.ssl.enabled.protocols: TLSv1',
+      '8:32 WRONG_VALUE source.kafka.ssl.enabled.protocols',
+    ],
+    [
+      'kafka.security.protocol: SSL\n  kafka.ssl.keystore.key: env:KEY',
+      'MISSING_OPTION source.kafka.ssl.keystore.certificate.chain',
+    ],
+    [`${sasl}: GSSAPI`, '8:25 UNSUPPORTED source.kafka.sasl.mechanism'],
+    [`${sasl}: OAUTHBEARER`, 'MISSING_OPTION source.kafka.sasl.oauthbearer.token.endpoint.url'],
+    [
+      `${sasl}: OAUTHBEARER\n  kafka.sasl.oauthbearer.token.endpoint.url: ldap://x/y`,
+      '9:46 WRONG_VALUE source.kafka.sasl.oauthbearer.token.endpoint.url',
+    ],
+    [
+      `${sasl}: OAUTHBEARER\n  kafka.sasl.oauthbearer.token.endpoint.url: https://x/y\n  kafka.sasl.oauthbearer.client.credentials.client.id: i`,
+      'MISSING_OPTION source.kafka.sasl.oauthbearer.client.credentials.client.secret',
+    ],
+    [
+      `${sasl}: OAUTHBEARER\n  kafka.sasl.oauthbearer.token.endpoint.url: https://x/y\n  kafka.sasl.oauthbearer.token: env:KEY`,
+      '9:46 CONTRADICTION source.kafka.sasl.oauthbearer.token.endpoint.url',
+    ],
+    [
+      `${sasl}: PLAIN\n  kafka.sasl.jaas.config: env:JAAS\n  kafka.sasl.username: u`,
+      '10:24 CONTRADICTION source.kafka.sasl.username',
+    ],
+    [
+      `${sasl}: SCRAM-SHA-256\n  kafka.sasl.jaas.config: env:JAAS`,
+      '9:27 WRONG_VALUE source.kafka.sasl.jaas.config',
+    ],
+    [
+      `${sasl}: OAUTHBEARER\n  kafka.sasl.login.callback.handler.class: com.example.Mine\n  kafka.sasl.oauthbearer.token: env:KEY`,
+      '9:44 WRONG_VALUE source.kafka.sasl.login.callback.handler.class',
+    ],
+  ])('refuses %s', async (lines, expected) => {
+    const env = { KEY: 'k', JAAS: 'PlainLoginModule required username="u" password="hunter2";' };
+    const found = await faults(`${SMALL}  ${lines}\n`, { env });
+    expect(found.map((f) => `${f.line}:${f.column} ${f.code} ${f.path}`)).toEqual([
+      expect.stringContaining(expected),
+    ]);
+    expect(JSON.stringify(found)).not.toContain('hunter2');
+  });
+
+  it('takes each way to log in, with full paths of certificates', async () => {
+    const env = { PW: 'hunter2' };
+    const oauth = `${SMALL}  ${sasl}: OAUTHBEARER
+  kafka.sasl.login.callback.handler.class: org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler
+  kafka.sasl.oauthbearer.token.endpoint.url: https://idp/token
+  kafka.sasl.jaas.config: OAuthBearerLoginModule required clientId="i" clientSecret="\${PW}" ssl.truststore.location="idp.pem";
+  kafka.ssl.truststore.location: ca.pem
+`;
+    const { config, warnings } = await load(oauth, { env, cwd: '/base' });
+    expect(config.source.kafka).toMatchObject({
+      'security.protocol': 'SASL_SSL',
+      'ssl.truststore.location': '/base/ca.pem',
+      'sasl.oauthbearer.ssl.truststore.location': '/base/idp.pem',
+      'sasl.oauthbearer.client.credentials.client.id': 'i',
+    });
+    const secret = 'sasl.oauthbearer.client.credentials.client.secret';
+    expect(config.source.kafkaSecrets[secret].reveal()).toBe('hunter2');
+    expect(inspect(config, { depth: 9 })).not.toContain('hunter2');
+    expect(warnings.map((w) => `${w.code} ${w.path}`)).toEqual([
+      'NO_EFFECT source.kafka.sasl.login.callback.handler.class',
+    ]);
+  });
+
+  it('warns of a password that goes over the network in the clear, but not on this machine', async () => {
+    const plain = (server: string) =>
+      load(
+        `${SMALL.replace('localhost:9092', server)}  kafka.security.protocol: SASL_PLAINTEXT\n  kafka.sasl.mechanism: PLAIN\n  kafka.sasl.username: u\n  kafka.sasl.password: env:PW\n`,
+        { env: { PW: 'x' } },
+      );
+    expect((await plain('kafka:9092')).warnings).toMatchObject([
+      { code: 'LINT', path: 'source.kafka.security.protocol' },
+    ]);
+    expect((await plain('localhost:9092')).warnings).toEqual([]);
   });
 
   it('reads read_uncommitted', async () => {
@@ -688,6 +766,33 @@ describe('modules', () => {
       });
       const wrong = loadPipeline({ file, env: { M: 'much' }, overrides: [], cwd });
       await expect(wrong).rejects.toThrow(`${file}:1:1 WRONG_VALUE memory: expected a size`);
+    } finally {
+      await rm(cwd, { recursive: true });
+    }
+  });
+
+  it('may give a function for the token of OAUTHBEARER, and for nothing else', async () => {
+    const cwd = await mkdtemp(join(tmpdir(), 'sluice-config-'));
+    try {
+      const pipeline = (options: string) => `export default { name: 'm', checkpointLocation: 'cp',
+        catalog: { type: 'sqlite', uri: 'c.db', warehouse: 'w' },
+        source: { 'kafka.bootstrap.servers': 'h:1', subscribe: 'a', 'kafka.security.protocol': 'SASL_SSL',
+          'kafka.sasl.mechanism': 'OAUTHBEARER', ${options} } };`;
+      await writeFile(join(cwd, 'a.mjs'), pipeline(`'kafka.sasl.oauthbearer.token': async () => 'abc'`));
+      const { config, warnings } = await loadPipeline({ file: 'a.mjs', env: {}, overrides: [], cwd });
+      expect(await config.source.oauthToken!()).toBe('abc');
+      expect([config.source.kafkaSecrets, warnings]).toEqual([{}, []]);
+      const set = ['source.kafka.sasl.oauthbearer.token=fixed'];
+      const over = await loadPipeline({ file: 'a.mjs', env: {}, overrides: set, cwd });
+      expect(over.config.source.oauthToken).toBeUndefined();
+      expect(over.config.source.kafkaSecrets['sasl.oauthbearer.token'].reveal()).toBe('fixed');
+      await writeFile(
+        join(cwd, 'b.mjs'),
+        pipeline(`'kafka.client.id': () => 'x', 'kafka.sasl.oauthbearer.token': 'abc'`),
+      );
+      await expect(loadPipeline({ file: 'b.mjs', env: {}, overrides: [], cwd })).rejects.toThrow(
+        'kafka.client.id',
+      );
     } finally {
       await rm(cwd, { recursive: true });
     }
