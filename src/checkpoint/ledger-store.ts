@@ -98,7 +98,7 @@ function ledgerFileName(through: number): string {
   return `_sluice/ledger/${through}.json`;
 }
 
-function parseLedger(bytes: Uint8Array): Ledger {
+export function parseLedger(bytes: Uint8Array): Ledger {
   return parseEnvelope('ledger', bytes, decodeLedger).record;
 }
 

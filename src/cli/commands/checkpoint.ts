@@ -23,7 +23,43 @@ export function command(context: CliContext): Command {
   return new Command()
     .description('Look into a checkpoint, check its files, and move it where records were lost or replaced.')
     .addCommand(show)
+    .addCommand(verifyCommandLine(context))
     .addCommand(resetCommandLine(context));
+}
+
+function verifyCommandLine(context: CliContext): Command {
+  return withPipelineOptions(new Command('verify'))
+    .description('Read every file of a checkpoint: is each whole, and do they add up? Nothing is written.')
+    .addHelpText(
+      'after',
+      '\nExit code 78 where a file is torn, missing or contradicts another; all are listed.',
+    )
+    .action((flags: ShowFlags) => verifyCheckpoint(context, flags));
+}
+
+async function verifyCheckpoint(context: CliContext, flags: ShowFlags): Promise<void> {
+  const { config } = await loadFor(context, flags);
+  const [{ checkCheckpoint }, { resolveFileIO }] = await Promise.all([
+    import('../../checkpoint/checkpoint-check.ts'),
+    import('../../storage/resolve-file-io.ts'),
+  ]);
+  const location = config.checkpointLocation;
+  const check = await checkCheckpoint(resolveFileIO(location), location);
+  const { faults, notes, batches } = check;
+  if (flags.output === 'json') {
+    context.stdout.write(`${stringifyJson64({ ok: faults.length === 0, ...check })}\n`);
+  } else {
+    const of = batches === null ? 'no batch' : `batches ${batches.first} to ${batches.last}`;
+    const lines = [`checkpoint ${location}: ${check.filesRead} files read, ${of}, ${faults.length} faults`];
+    lines.push(...faults.map((fault) => `fault: ${fault}`), ...notes.map((note) => `note: ${note}`));
+    context.stdout.write(`${lines.join('\n')}\n`);
+  }
+  if (faults.length > 0)
+    throw new SluiceError(
+      'CHECKPOINT_CORRUPT',
+      `checkpoint ${location} has ${faults.length} faults; the first: ${faults[0]}`,
+      { context: { location, faults: faults.length } },
+    );
 }
 
 interface ResetFlags extends PipelineFlags {
