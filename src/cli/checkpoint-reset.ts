@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname, userInfo } from 'node:os';
 import { Checkpoint } from '../checkpoint/checkpoint.ts';
-import { kafkaClientOptions } from '../config/client-options.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
+import { kafkaClient } from '../engine/kafka-client.ts';
 import {
   executeReset,
   lookAtReset,
@@ -56,9 +56,7 @@ export async function runReset(
   const writerId = randomUUID();
   const checkpoint = options.execute ? await openToWrite(config, context, writerId) : looking;
   const cluster = await KafkaCluster.connect({
-    bootstrapServers: config.source.bootstrapServers,
-    clientId: config.source.kafka['client.id'] ?? `sluice-${config.name}`,
-    kafka: kafkaClientOptions(config.source),
+    ...kafkaClient(config),
     requestDeadlineMs: Math.min(options.deadlineMs, config.source.requestDeadlineMs),
   });
   try {

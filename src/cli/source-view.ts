@@ -1,6 +1,6 @@
-import { kafkaClientOptions } from '../config/client-options.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { getOffset } from '../core/offset-range.ts';
+import { kafkaClient } from '../engine/kafka-client.ts';
 import { observeSource, type SourceState } from '../engine/source-state.ts';
 import { KafkaCluster } from '../kafka/cluster.ts';
 import type { LatestOffsets } from '../monitor/lag.ts';
@@ -8,9 +8,7 @@ import type { LatestOffsets } from '../monitor/lag.ts';
 /** Asks the brokers what is there for a pipeline to read. A person waits for it, so the deadline is short. */
 export async function askBrokers(config: PipelineConfig, deadlineMs: number): Promise<SourceState> {
   const cluster = await KafkaCluster.connect({
-    bootstrapServers: config.source.bootstrapServers,
-    clientId: config.source.kafka['client.id'] ?? `sluice-${config.name}`,
-    kafka: kafkaClientOptions(config.source),
+    ...kafkaClient(config),
     requestDeadlineMs: Math.min(deadlineMs, config.source.requestDeadlineMs),
   });
   try {

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { LEASE_HEARTBEAT_MS } from '../checkpoint/lease.ts';
-import { kafkaClientOptions } from '../config/client-options.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { SluiceError } from '../errors.ts';
 import { KafkaCluster } from '../kafka/cluster.ts';
@@ -10,6 +9,7 @@ import { resolveFileIO } from '../storage/resolve-file-io.ts';
 import { BatchRunner } from './batch-runner.ts';
 import { Failpoints } from './failpoint.ts';
 import type { EngineHost, RunSummary } from './host.ts';
+import { kafkaClient } from './kafka-client.ts';
 import { InlinePool, ThreadPool } from './local/worker-pool.ts';
 import { MicroBatchLoop } from './micro-batch-loop.ts';
 
@@ -24,19 +24,16 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
   const writerId = host.randomUuid();
   // Threads load while the checkpoint, the catalog and the brokers are asked.
   const io = host.seams?.fileIO ?? resolveFileIO(config.checkpointLocation);
+  const client = kafkaClient(config, ({ level, msg, ...context }) => host.log[level](msg, context));
   const pool = host.seams?.inlineWorkers
-    ? new InlinePool(1, io, host.failpoints)
-    : new ThreadPool(config.source.workers, host.failpoints);
+    ? new InlinePool(1, io, host.failpoints, client.token)
+    : new ThreadPool(config.source.workers, host.failpoints, client.token);
   const connecting = new AbortController();
   const closers: (() => Promise<void>)[] = [() => pool.close(), async () => connecting.abort()];
   try {
     const cluster = KafkaCluster.connect({
-      bootstrapServers: config.source.bootstrapServers,
-      clientId: config.source.kafka['client.id'] ?? `sluice-${config.name}`,
-      kafka: kafkaClientOptions(config.source),
-      requestDeadlineMs: config.source.requestDeadlineMs,
+      ...client,
       random: () => host.random(),
-      log: ({ level, msg, ...context }) => host.log[level](msg, context),
       signal: connecting.signal,
     });
     // Its error is met where it is awaited, unless another one ends the run before.

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { kafkaClientOptions } from '../../config/client-options.ts';
 import type { PipelineConfig } from '../../config/pipeline-config.ts';
 import { formatDuration } from '../../core/duration.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
 import { topicPartitionKey } from '../../core/topic-partition.ts';
 import type { RunSummary } from '../../engine/host.ts';
+import { kafkaClient } from '../../engine/kafka-client.ts';
 import { SluiceError } from '../../errors.ts';
 import type { ListedOffset } from '../../kafka/cluster.ts';
 import { Producer } from '../../kafka/produce.ts';
@@ -103,9 +103,8 @@ async function fill(
 ): Promise<ListedOffset[]> {
   const producer = await Producer.connect({
     client: {
-      bootstrapServers: config.source.bootstrapServers,
+      ...kafkaClient(config),
       clientId: 'sluice-demo',
-      kafka: kafkaClientOptions(config.source),
       requestDeadlineMs: Math.min(REQUEST_DEADLINE_MS, config.source.requestDeadlineMs),
     },
     codec: 'lz4',

@@ -1,5 +1,6 @@
 import type { RecordColumns } from '../../columns/record-columns.ts';
 import { addSums, stretchSum } from '../../core/gap-sum.ts';
+import type { TokenFunction } from '../../core/oauth-token.ts';
 import { topicPartitionKey } from '../../core/topic-partition.ts';
 import { SluiceError } from '../../errors.ts';
 import { readRanges } from '../../kafka/range-reader.ts';
@@ -22,6 +23,8 @@ export interface TaskHost {
   io: FileIO;
   signal: AbortSignal;
   failpoints: Failpoints;
+  /** The tokens of OAUTHBEARER. */
+  token: TokenFunction;
   /** Records and broker bytes since the last call. */
   onProgress(records: number, bytes: number): void;
 }
@@ -50,6 +53,7 @@ export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<Bat
         clientId: task.reader.clientId,
         kafka: task.reader.kafka,
         requestDeadlineMs: task.reader.requestDeadlineMs,
+        token: host.token,
       },
       ranges: task.ranges,
       isolationLevel: task.reader.isolationLevel,

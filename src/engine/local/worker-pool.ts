@@ -1,11 +1,12 @@
 import { Worker } from 'node:worker_threads';
+import type { TokenFunction } from '../../core/oauth-token.ts';
 import { SluiceError } from '../../errors.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import { Failpoints } from '../failpoint.ts';
 import { isAbandoned } from './abandoned.ts';
 import type { BatchTask, BatchTaskResult } from './batch-task.ts';
 import { runBatchTask } from './run-batch-task.ts';
-import type { FromWorker, ToWorker, WorkerSetup } from './worker.ts';
+import { asSluiceError, type FromWorker, type ToWorker, type WorkerSetup } from './worker-messages.ts';
 
 /** V8 would take up to 64 MB a thread for new objects, beside the memory that a pipeline was given. */
 const YOUNG_GENERATION_MB = 12;
@@ -36,9 +37,10 @@ export class ThreadPool implements WorkerPool {
   readonly size: number;
   private readonly threads: Thread[];
 
-  constructor(size: number, failpoints: string) {
+  /** `token`: what the workers' connections log in with, where they log in by a token. */
+  constructor(size: number, failpoints: string, token: TokenFunction) {
     this.size = size;
-    this.threads = Array.from({ length: size }, () => new Thread(failpoints));
+    this.threads = Array.from({ length: size }, () => new Thread(failpoints, token));
   }
 
   async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<PoolOutcome> {
@@ -75,20 +77,21 @@ export class InlinePool implements WorkerPool {
   readonly size: number;
   private readonly io: FileIO;
   private readonly failpoints: Failpoints;
+  private readonly token: TokenFunction;
 
-  constructor(size: number, io: FileIO, failpoints: string) {
+  constructor(size: number, io: FileIO, failpoints: string, token: TokenFunction) {
     this.size = size;
     this.io = io;
     this.failpoints = new Failpoints(failpoints);
+    this.token = token;
   }
 
   async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<PoolOutcome> {
     const results: BatchTaskResult[] = [];
     try {
       for (const task of tasks) {
-        results.push(
-          await runBatchTask(task, { io: this.io, signal, failpoints: this.failpoints, onProgress }),
-        );
+        const { io, failpoints, token } = this;
+        results.push(await runBatchTask(task, { io, signal, failpoints, token, onProgress }));
       }
     } catch (error) {
       return { results, error };
@@ -114,8 +117,10 @@ class Thread {
     | { resolve(result: BatchTaskResult): void; reject(error: unknown): void; onProgress: TaskProgress }
     | undefined;
   private failure: unknown;
+  private readonly token: TokenFunction;
 
-  constructor(failpoints: string) {
+  constructor(failpoints: string, token: TokenFunction) {
+    this.token = token;
     const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
     const setup: WorkerSetup = { failpoints };
     this.worker = new Worker(new URL(file, import.meta.url), {
@@ -156,6 +161,10 @@ class Thread {
 
   private onMessage(message: FromWorker): void {
     if (message.kind === 'ready') return;
+    if (message.kind === 'tokenWanted') {
+      void this.giveToken(message.id, message.refused);
+      return;
+    }
     if (message.kind === 'progress') {
       this.pending?.onProgress(message.records, message.bytes);
       return;
@@ -165,6 +174,15 @@ class Thread {
     this.worker.unref();
     if (message.kind === 'done') pending?.resolve(message.result);
     else pending?.reject(SluiceError.fromPlain(message.error));
+  }
+
+  /** Tokens are made in this thread only: the function that gives them cannot cross, and one token does for all. */
+  private async giveToken(id: number, refused: string | undefined): Promise<void> {
+    try {
+      this.post({ kind: 'token', id, token: await this.token(refused) });
+    } catch (error) {
+      this.post({ kind: 'noToken', id, error: asSluiceError(error, 'a token could not be made').toPlain() });
+    }
   }
 
   private fail(error: unknown): void {

@@ -1,23 +1,13 @@
 /** A worker thread: takes one task after another, hands back data files, never rows. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { messageOf, type PlainSluiceError, SluiceError } from '../../errors.ts';
+import type { OAuthToken } from '../../core/oauth-token.ts';
+import { SluiceError } from '../../errors.ts';
 import { resolveFileIO } from '../../storage/resolve-file-io.ts';
 import { Failpoints } from '../failpoint.ts';
 import { abandoned } from './abandoned.ts';
-import type { BatchTask, BatchTaskResult } from './batch-task.ts';
+import type { BatchTask } from './batch-task.ts';
 import { runBatchTask } from './run-batch-task.ts';
-
-export interface WorkerSetup {
-  failpoints: string;
-}
-
-export type ToWorker = { kind: 'run'; task: BatchTask } | { kind: 'abort' };
-
-export type FromWorker =
-  | { kind: 'ready' }
-  | { kind: 'progress'; records: number; bytes: number }
-  | { kind: 'done'; result: BatchTaskResult }
-  | { kind: 'failed'; error: PlainSluiceError };
+import { asSluiceError, type FromWorker, type ToWorker, type WorkerSetup } from './worker-messages.ts';
 
 /** Progress is told at most this often. */
 const PROGRESS_INTERVAL_MS = 100;
@@ -25,12 +15,23 @@ const PROGRESS_INTERVAL_MS = 100;
 const port = parentPort!;
 const failpoints = new Failpoints((workerData as WorkerSetup).failpoints);
 let running: AbortController | undefined;
+let lastTokenId = 0;
+const awaitedTokens = new Map<
+  number,
+  { resolve(token: OAuthToken): void; reject(error: SluiceError): void }
+>();
 
 const send = (message: FromWorker): void => port.postMessage(message);
 
 port.on('message', (message: ToWorker) => {
   if (message.kind === 'abort') running?.abort(abandoned());
-  else void run(message.task);
+  else if (message.kind === 'run') void run(message.task);
+  else {
+    const awaited = awaitedTokens.get(message.id);
+    awaitedTokens.delete(message.id);
+    if (message.kind === 'token') awaited?.resolve(message.token);
+    else awaited?.reject(SluiceError.fromPlain(message.error));
+  }
 });
 
 async function run(task: BatchTask): Promise<void> {
@@ -43,6 +44,7 @@ async function run(task: BatchTask): Promise<void> {
       io: resolveFileIO(task.topics[0]?.data.dataLocation ?? ''),
       signal: running.signal,
       failpoints,
+      token: askForToken,
       onProgress: (moreRecords, moreBytes) => {
         records += moreRecords;
         bytes += moreBytes;
@@ -57,18 +59,18 @@ async function run(task: BatchTask): Promise<void> {
     send({ kind: 'progress', records, bytes });
     send({ kind: 'done', result });
   } catch (error) {
-    send({ kind: 'failed', error: asSluiceError(error).toPlain() });
+    send({ kind: 'failed', error: asSluiceError(error, 'a worker failed').toPlain() });
   } finally {
     running = undefined;
   }
 }
 
-function asSluiceError(error: unknown): SluiceError {
-  if (error instanceof SluiceError) return error;
-  const stack = error instanceof Error ? error.stack : undefined;
-  return new SluiceError('INTERNAL', `a worker failed: ${messageOf(error)}`, {
-    cause: error,
-    context: { stack },
+/** Asks the coordinator for a token. */
+function askForToken(refused?: string): Promise<OAuthToken> {
+  const id = ++lastTokenId;
+  return new Promise((resolve, reject) => {
+    awaitedTokens.set(id, { resolve, reject });
+    send({ kind: 'tokenWanted', id, refused });
   });
 }
 

@@ -1,0 +1,29 @@
+/** What the coordinator and its worker threads say to each other. Plain values only. */
+import type { OAuthToken } from '../../core/oauth-token.ts';
+import { messageOf, type PlainSluiceError, SluiceError } from '../../errors.ts';
+import type { BatchTask, BatchTaskResult } from './batch-task.ts';
+
+export interface WorkerSetup {
+  failpoints: string;
+}
+
+export type ToWorker =
+  | { kind: 'run'; task: BatchTask }
+  | { kind: 'abort' }
+  | { kind: 'token'; id: number; token: OAuthToken }
+  | { kind: 'noToken'; id: number; error: PlainSluiceError };
+
+export type FromWorker =
+  | { kind: 'ready' }
+  | { kind: 'progress'; records: number; bytes: number }
+  /** A connection logs in by a token; `refused` is one that a broker has just refused. */
+  | { kind: 'tokenWanted'; id: number; refused: string | undefined }
+  | { kind: 'done'; result: BatchTaskResult }
+  | { kind: 'failed'; error: PlainSluiceError };
+
+/** Anything that was thrown as an error that can cross. */
+export function asSluiceError(error: unknown, what: string): SluiceError {
+  if (error instanceof SluiceError) return error;
+  const stack = error instanceof Error ? error.stack : undefined;
+  return new SluiceError('INTERNAL', `${what}: ${messageOf(error)}`, { cause: error, context: { stack } });
+}
