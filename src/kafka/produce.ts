@@ -151,7 +151,8 @@ export class Producer {
     if (builder.bytes >= this.batchBytes) this.cut(queue);
     if (this.pending <= this.pendingBytes) return undefined;
     this.room ??= Promise.withResolvers();
-    for (const q of queues) if (q.sending === null) this.cut(q);
+    // Of every topic: what is not sent may lie in batches that no record comes to any more.
+    for (const list of this.topics.values()) for (const q of list) if (q.sending === null) this.cut(q);
     return this.room.promise;
   }
 
