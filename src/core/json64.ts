@@ -6,23 +6,57 @@
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;
 
 type ReviverContext = { source?: string };
-type RawJson = { rawJSON: (text: string) => unknown };
+type Reviver = (this: unknown, key: string, value: unknown) => unknown;
+interface RawJsonSupport {
+  rawJSON(text: string): object;
+  isRawJSON(value: unknown): value is { rawJSON: string };
+}
+const raw = JSON as unknown as RawJsonSupport;
 
 /** Parses JSON; integers outside +-(2^53-1) come back as bigint, every other value as `JSON.parse` gives it. Throws SyntaxError. */
 export function parseJson64(text: string): unknown {
+  const revive = (_key: string, value: unknown, context?: ReviverContext): unknown =>
+    typeof value === 'number' && context?.source !== undefined ? exactInteger(value, context.source) : value;
+  return JSON.parse(text, revive as Reviver);
+}
+
+/**
+ * As `parseJson64`, for documents that are written back: a number that would be written otherwise than it came (`1.0`,
+ * `1.0E20`, `-0.0`; other parsers tell a double from an integer by it) comes back as its text, which `stringifyJson64`
+ * writes as it is and `plainNumber` turns into the number.
+ */
+export function parseFaithfulJson64(text: string): unknown {
   const revive = (_key: string, value: unknown, context?: ReviverContext): unknown => {
-    if (typeof value === 'number' && !Number.isSafeInteger(value) && context?.source !== undefined && INTEGER.test(context.source)) {
-      return BigInt(context.source);
-    }
-    return value;
+    const source = context?.source;
+    if (typeof value !== 'number' || source === undefined) return value;
+    const exact = exactInteger(value, source);
+    return String(exact) === source ? exact : raw.rawJSON(source);
   };
-  return JSON.parse(text, revive as (this: unknown, key: string, value: unknown) => unknown);
+  return JSON.parse(text, revive as Reviver);
+}
+
+function exactInteger(value: number, source: string): number | bigint {
+  return !Number.isSafeInteger(value) && INTEGER.test(source) ? BigInt(source) : value;
+}
+
+/** The number that `parseFaithfulJson64` kept as its text; any other value as it is. */
+export function plainNumber(value: unknown): unknown {
+  return raw.isRawJSON(value) ? Number(value.rawJSON) : value;
+}
+
+/** A float or double as a JSON number that no parser takes for an integer; NaN and infinities have none and stay. */
+export function floatingJson(value: number): unknown {
+  if (!Number.isInteger(value)) return value;
+  if (Object.is(value, -0)) return raw.rawJSON('-0.0');
+  const text = String(value);
+  return raw.rawJSON(text.includes('e') ? text : `${text}.0`);
 }
 
 /** Writes JSON; bigints become integer tokens with their exact digits. Maps and typed arrays are not known here. */
 export function stringifyJson64(value: unknown, indent?: number): string {
-  const raw = (JSON as unknown as RawJson).rawJSON;
-  return JSON.stringify(value, (_key, v: unknown) => (typeof v === 'bigint' ? raw(v.toString()) : v), indent);
+  const digits = (_key: string, v: unknown): unknown =>
+    typeof v === 'bigint' ? raw.rawJSON(v.toString()) : v;
+  return JSON.stringify(value, digits, indent);
 }
 
 /** A JSON integer of up to 64 bits as bigint, or undefined where the value is none. */

@@ -1,7 +1,7 @@
-import { asBigInt } from '../core/json64.ts';
+import { asBigInt, plainNumber } from '../core/json64.ts';
 import { SluiceError } from '../errors.ts';
 
-/** A JSON object as `parseJson64` gives it. */
+/** A JSON object as `parseJson64` or `parseFaithfulJson64` gives it. */
 export type JsonObject = Record<string, unknown>;
 
 const LONG_MIN = -(2n ** 63n);
@@ -60,7 +60,7 @@ export class JsonReader {
   }
 
   optionalInt(key: string): number | undefined {
-    const value = this.raw(key);
+    const value = plainNumber(this.raw(key));
     if (value === undefined) return undefined;
     if (typeof value !== 'number' || (value | 0) !== value)
       throw invalid(this.path(key), 'expected a 32-bit integer', value);
@@ -128,7 +128,7 @@ export class JsonReader {
 }
 
 export function toLong(value: unknown, where: string): bigint {
-  const long = asBigInt(value);
+  const long = asBigInt(plainNumber(value));
   if (long === undefined) throw invalid(where, 'expected a 64-bit integer', value);
   if (long < LONG_MIN || long > LONG_MAX) {
     throw invalid(

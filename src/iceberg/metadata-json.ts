@@ -1,5 +1,5 @@
 /** Table metadata as JSON (Iceberg spec, appendix C "Table Metadata and Snapshots"), versions 1 to 3. */
-import { parseJson64, stringifyJson64 } from '../core/json64.ts';
+import { parseFaithfulJson64, stringifyJson64 } from '../core/json64.ts';
 import type { Schema } from '../core/schema.ts';
 import { messageOf, SluiceError } from '../errors.ts';
 import { invalid, type JsonObject, JsonReader } from './json-reader.ts';
@@ -27,7 +27,7 @@ import { schemaFromJson, schemaToJson } from './schema-json.ts';
 export function parseTableMetadata(text: string, source: string): TableMetadata {
   let json: unknown;
   try {
-    json = parseJson64(text);
+    json = parseFaithfulJson64(text);
   } catch (e) {
     throw new SluiceError('METADATA_INVALID', `${source} is not JSON: ${messageOf(e)}`, {
       cause: e,

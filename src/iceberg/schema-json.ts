@@ -1,4 +1,5 @@
 /** Schemas as JSON (Iceberg spec, appendix C "Schemas"). */
+import { floatingJson, plainNumber } from '../core/json64.ts';
 import type { IcebergType, NestedField, PrimitiveType, Schema, StructType } from '../core/schema.ts';
 import { walkFields } from '../core/schema.ts';
 import { invalid, type JsonObject, JsonReader } from './json-reader.ts';
@@ -60,8 +61,8 @@ function structFromJson(reader: JsonReader, depth: number): StructType {
 function fieldFromJson(value: unknown, where: string, depth: number): NestedField {
   const reader = new JsonReader(value, where);
   const doc = reader.optionalString('doc');
-  const initialDefault = reader.raw('initial-default');
-  const writeDefault = reader.raw('write-default');
+  const initialDefault = plainNumber(reader.raw('initial-default'));
+  const writeDefault = plainNumber(reader.raw('write-default'));
   return {
     id: reader.int('id'),
     name: reader.string('name'),
@@ -152,7 +153,16 @@ function fieldToJson(field: NestedField): JsonObject {
     required: field.required,
     type: typeToJson(field.type),
     ...(field.doc === undefined ? {} : { doc: field.doc }),
-    ...(field.initialDefault === undefined ? {} : { 'initial-default': field.initialDefault }),
-    ...(field.writeDefault === undefined ? {} : { 'write-default': field.writeDefault }),
+    ...(field.initialDefault === undefined
+      ? {}
+      : { 'initial-default': defaultToJson(field, field.initialDefault) }),
+    ...(field.writeDefault === undefined
+      ? {}
+      : { 'write-default': defaultToJson(field, field.writeDefault) }),
   };
+}
+
+/** Java refuses a double that is written as an integer, and with it the schema. */
+function defaultToJson({ type }: NestedField, value: unknown): unknown {
+  return typeof value === 'number' && (type === 'float' || type === 'double') ? floatingJson(value) : value;
 }

@@ -1,5 +1,6 @@
 /** Single values as bytes and as JSON (Iceberg spec, appendix D). Values are in the forms of `PartitionValue`. */
 import type { PartitionValue } from '../core/data-file.ts';
+import { floatingJson, plainNumber } from '../core/json64.ts';
 import type { IcebergType } from '../core/schema.ts';
 import { parseDecimal, parseFixed } from '../core/schema.ts';
 import { SluiceError } from '../errors.ts';
@@ -155,17 +156,18 @@ function hexText(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
 }
 
-/** The JSON form of a value, as defaults and REST messages hold it. Longs are bigint: write it with `stringifyJson64`. */
+/** The JSON form of a value, as defaults and REST messages hold it, to be written with `stringifyJson64`: longs are bigint, 1.0 is kept apart from 1. */
 export function singleValueToJson(type: IcebergType, value: PartitionValue): unknown {
   if (value === null) return null;
   switch (type) {
     case 'boolean':
     case 'int':
     case 'long':
-    case 'float':
-    case 'double':
     case 'string':
       return value;
+    case 'float':
+    case 'double':
+      return floatingJson(value as number);
     case 'date':
       return dateText(value as number);
     case 'time':
@@ -190,7 +192,8 @@ export function singleValueToJson(type: IcebergType, value: PartitionValue): unk
 }
 
 /** The value of its JSON form. Throws METADATA_INVALID. */
-export function singleValueFromJson(type: IcebergType, json: unknown): PartitionValue {
+export function singleValueFromJson(type: IcebergType, form: unknown): PartitionValue {
+  const json = plainNumber(form);
   if (json === null || json === undefined) return null;
   switch (type) {
     case 'boolean':

@@ -2,6 +2,7 @@
  * Changes of table metadata and the conditions under which they may be made: `TableUpdate` and `TableRequirement` of
  * the Iceberg REST OpenAPI. Applying is pure; catalogs without a server apply them here, a REST catalog sends them.
  */
+import { stringifyJson64 } from '../core/json64.ts';
 import type { Schema } from '../core/schema.ts';
 import { highestFieldId } from '../core/schema.ts';
 import { SluiceError } from '../errors.ts';
@@ -252,7 +253,7 @@ function addSchema(m: TableMetadata, schema: Schema, progress: Progress): TableM
   const lastColumnId = Math.max(m.lastColumnId, highestFieldId(schema));
   const existing = m.schemas.find((s) => s.schemaId === schema.schemaId);
   if (existing !== undefined) {
-    if (JSON.stringify(schemaToJson(existing)) !== JSON.stringify(schemaToJson(schema))) {
+    if (stringifyJson64(schemaToJson(existing)) !== stringifyJson64(schemaToJson(schema))) {
       throw invalid('add-schema', `another schema has id ${schema.schemaId}`);
     }
     return { ...m, lastColumnId };

@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -193,6 +193,37 @@ describe.skipIf(missing !== undefined)(
       expect(theirs.rows.sort()).toEqual(['-7', '1', '1']);
       expect(theirs.files.map((f) => f.sequenceNumber).sort()).toEqual([1, 2, 3]);
       expect(theirs.snapshots.at(-1)!.summary['total-data-files']).toBe('3');
+    });
+
+    it('reads the defaults of a v3 table whose metadata we rewrote', async () => {
+      const doubles = tableSchema([
+        field(1, 'id', 'long', true),
+        ...['1.0', '1.0E20', '-0.0'].map((_, i) => field(i + 2, `d${i}`, 'double')),
+      ]);
+      const given = { initialDefault: 0.5, writeDefault: 0.5 };
+      const created = await catalog.createTable(named('defaults'), {
+        schema: { ...doubles, fields: doubles.fields.map((f) => (f.id === 1 ? f : { ...f, ...given })) },
+        partitionSpec: buildPartitionSpec([], doubles),
+        properties: {},
+        formatVersion: 3,
+      });
+      // As Java writes doubles; a catalog that has not seen the file before reads it.
+      const texts = ['1.0', '1.0E20', '-0.0'].flatMap((text) => [text, text]);
+      const path = toLocalPath(created.metadataLocation);
+      writeFileSync(
+        path,
+        readFileSync(path, 'utf8').replace(/(?<=-default":)0\.5/g, () => texts.shift()!),
+      );
+      const fresh = await openSqlite(database, warehouse, catalogServices(io, clock, 'fresh'));
+      const checkpoint = new TestCheckpoint('p1');
+      const table = (await fresh.loadTable(named('defaults')))!;
+      const batch = checkpoint.batch(0, table.metadata.tableUuid, {
+        identifier: named('defaults'),
+        files: [await writeFile(table, [1n, 2, 3, 4])],
+      });
+      await commitBatch(commitContext(fresh, io, clock), batch);
+      await fresh.close();
+      expect(((await java('read', 'bronze.defaults')) as JavaTable).rows).toEqual(['1']);
     });
 
     it('creates a table in our catalog file, which we load', async () => {

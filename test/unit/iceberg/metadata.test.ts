@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseJson64, stringifyJson64 } from '../../../src/core/json64.ts';
+import { readAvroFile } from '../../../src/iceberg/avro-file.ts';
+import { ManifestWriter } from '../../../src/iceberg/manifest.ts';
 import {
   ancestorsOf,
   newTableMetadata,
@@ -7,6 +9,7 @@ import {
   type TableMetadata,
 } from '../../../src/iceberg/metadata.ts';
 import { parseTableMetadata, serializeTableMetadata } from '../../../src/iceberg/metadata-json.ts';
+import { schemaToJson } from '../../../src/iceberg/schema-json.ts';
 import { newSnapshotId } from '../../../src/iceberg/snapshot-id.ts';
 import { requirementToJson, updateToJson } from '../../../src/iceberg/update-json.ts';
 import { applyUpdates, checkRequirements } from '../../../src/iceberg/updates.ts';
@@ -43,6 +46,50 @@ const V2 = `{
 
 const parse = (text: string): TableMetadata => parseTableMetadata(text, 'x.metadata.json');
 const changed = (from: string, to: string): TableMetadata => parse(V2.replace(from, to));
+
+describe('defaults of columns', () => {
+  const DEFAULTS = ['1.0', '1.0E20', '-0.0', '0.1', '1e400'];
+  const withDefaults = changed(
+    '"initial-default": "1.00", "write-default": "2.00"}]',
+    `"initial-default": "1.00", "write-default": "2.00"}, ${DEFAULTS.map(
+      (text, i) =>
+        `{"id": ${i + 4}, "name": "d${i}", "required": false, "type": "double", "initial-default": ${text}, "write-default": ${text}}`,
+    ).join(', ')}, {"id": 20, "name": "l", "required": false, "type": "long", "initial-default": ${BIG}}]`,
+  );
+  const schema = withDefaults.schemas[1];
+
+  it('are written as they came, in the metadata and in the headers of manifests', () => {
+    const writer = new ManifestWriter(withDefaults, { specId: 0, fields: [] }, 0, 1n, 'x');
+    const header = readAvroFile(writer.finish().bytes, 'x').metadata.get('schema');
+    for (const text of [serializeTableMetadata(withDefaults), Buffer.from(header!).toString()]) {
+      for (const value of DEFAULTS)
+        expect(text).toContain(`"initial-default":${value},"write-default":${value}}`);
+      expect(text).toContain(`"initial-default":${BIG}`);
+    }
+  });
+
+  it('are numbers for the reader, and doubles stay doubles in a schema that was changed', () => {
+    expect(schema.fields.slice(3).map((f) => f.initialDefault)).toEqual([
+      1,
+      1e20,
+      -0,
+      0.1,
+      Number.POSITIVE_INFINITY,
+      BigInt(BIG),
+    ]);
+    const text = stringifyJson64(schemaToJson({ ...schema, schemaId: 2 }));
+    for (const value of ['1.0', '100000000000000000000.0', '-0.0', '0.1'])
+      expect(text).toContain(`"initial-default":${value},`);
+  });
+
+  it('do not keep a schema from being added again', () => {
+    const again = { ...schema };
+    expect(applyUpdates(withDefaults, [{ action: 'add-schema', schema }], 1).schemas).toHaveLength(2);
+    expect(() => applyUpdates(withDefaults, [{ action: 'add-schema', schema: again }], 1)).toThrow(
+      'another schema has id 1',
+    );
+  });
+});
 
 describe('reading and writing', () => {
   it('every id is exact, and what is not known is written back as it came', () => {
