@@ -31,7 +31,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./commands/verify.ts'),
   },
   { name: 'table', summary: 'Look at the tables of a catalog', load: () => import('./commands/table.ts') },
-  { name: 'checkpoint', summary: 'Look into a checkpoint', load: () => import('./commands/checkpoint.ts') },
+  {
+    name: 'checkpoint',
+    summary: 'Look into a checkpoint, check it, move it after a loss',
+    load: () => import('./commands/checkpoint.ts'),
+  },
   {
     name: 'demo',
     summary: 'Produce ad events, load them into Iceberg tables, prove it',

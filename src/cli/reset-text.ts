@@ -6,8 +6,8 @@ import { count } from '../monitor/progress-line.ts';
 import type { ShownReset } from './checkpoint-reset.ts';
 import { textTable } from './text-table.ts';
 
-/** A reset for people: the table of moves, what follows from them, and what comes next. */
-export function resetText(shown: ShownReset, request: ResetRequest): string {
+/** A reset for people: the table of moves, what follows from them, and the command that does it. */
+export function resetText(shown: ShownReset, command: string): string {
   const { preview } = shown;
   const lines: string[] = [];
   const earlier = shown.executed ? shown.finished : shown.unfinished;
@@ -19,7 +19,7 @@ export function resetText(shown: ShownReset, request: ResetRequest): string {
     lines.push(...(lines.length > 0 ? [''] : []), headline(shown, preview), movesTable(preview).trimEnd());
     const more = notes(preview);
     if (more.length > 0) lines.push('', ...more);
-    lines.push(...ending(shown, preview, request));
+    lines.push(...ending(shown, preview, command));
   }
   return `${lines.join('\n')}\n`;
 }
@@ -109,9 +109,9 @@ function notes(preview: ResetPreview): string[] {
   return lines;
 }
 
-function ending(shown: ShownReset, preview: ResetPreview, request: ResetRequest): string[] {
+function ending(shown: ShownReset, preview: ResetPreview, command: string): string[] {
   if (!preview.changes) return [];
   if (shown.executed) return ['', 'the next `sluice run` goes on from there'];
   if (preview.refusals.length > 0) return ['', ...preview.refusals.map((r) => `refused: ${r}`)];
-  return ['', `to do it: ${resetCommand(request)} --execute`];
+  return ['', `to do it: ${command} --execute`];
 }

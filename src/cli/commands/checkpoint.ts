@@ -118,13 +118,17 @@ same command.`,
 
 async function resetCheckpoint(context: CliContext, flags: ResetFlags): Promise<void> {
   const { config } = await loadFor(context, flags);
-  const [{ parseResetTarget }, { runReset, whoAsks }, { resetJson, resetText }, { parseDurationMs }] =
-    await Promise.all([
-      import('../../engine/reset/reset-request.ts'),
-      import('../checkpoint-reset.ts'),
-      import('../reset-text.ts'),
-      import('../../core/duration.ts'),
-    ]);
+  const [
+    { parseResetTarget, resetCommand, shellWord },
+    { runReset, whoAsks },
+    { resetJson, resetText },
+    { parseDurationMs },
+  ] = await Promise.all([
+    import('../../engine/reset/reset-request.ts'),
+    import('../checkpoint-reset.ts'),
+    import('../reset-text.ts'),
+    import('../../core/duration.ts'),
+  ]);
   const scope = scopeOf(flags);
   const request: ResetRequest = {
     scope,
@@ -139,9 +143,16 @@ async function resetCheckpoint(context: CliContext, flags: ResetFlags): Promise<
     execute: flags.execute === true,
     deadlineMs: parseDurationMs(flags.timeout),
   });
-  context.stdout.write(
-    flags.output === 'json' ? `${stringifyJson64(resetJson(shown, request))}\n` : resetText(shown, request),
-  );
+  if (flags.output === 'json') {
+    context.stdout.write(`${stringifyJson64(resetJson(shown, request))}\n`);
+    return;
+  }
+  const words = [
+    ...(flags.config === undefined ? [] : ['-c', flags.config]),
+    ...flags.set.flatMap((set) => ['--set', set]),
+  ];
+  const command = [resetCommand(request), ...words.map(shellWord)].join(' ');
+  context.stdout.write(resetText(shown, command));
 }
 
 function scopeOf({ topic, partition, cluster }: ResetFlags): ResetScope {

@@ -92,5 +92,10 @@ export function resetCommand(request: ResetRequest): string {
   words.push('--to', request.to);
   if (request.allowDuplicates) words.push('--allow-duplicates');
   if (request.giveUpBatch) words.push('--give-up-batch');
-  return words.map((w) => (/^[\w.,:@/=+-]+$/.test(w) ? w : `'${w.replaceAll("'", "'\\''")}'`)).join(' ');
+  return words.map(shellWord).join(' ');
+}
+
+/** A word as a POSIX shell takes it. */
+export function shellWord(word: string): string {
+  return /^[\w.,:@/=+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
