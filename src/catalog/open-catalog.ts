@@ -1,7 +1,8 @@
-import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { messageOf, SluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
+import { DurableDirectories } from '../storage/durable-directories.ts';
+import { nodeLocalFs } from '../storage/local-fs.ts';
 import type { CatalogServices } from './catalog-base.ts';
 import { SqliteCatalog } from './sqlite-catalog.ts';
 
@@ -22,7 +23,8 @@ export interface CatalogOptions {
 export async function openCatalog(options: CatalogOptions, services: CatalogServices): Promise<Catalog> {
   const path = databasePath(options.uri);
   try {
-    await mkdir(dirname(path), { recursive: true });
+    // A catalog that a power loss takes away with its new directory would take every table with it.
+    await new DurableDirectories(nodeLocalFs).ensure(dirname(path));
   } catch (e) {
     throw new SluiceError(
       'CATALOG_UNREACHABLE',

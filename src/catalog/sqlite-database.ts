@@ -47,8 +47,9 @@ export class SqliteDatabase {
       throw translate(e, path, undefined);
     }
     try {
-      // A commit that was answered must survive power loss, whatever the default of the build is.
-      db.exec('PRAGMA synchronous = FULL');
+      // A commit that was answered must survive power loss. It is made by deleting the rollback journal, and only EXTRA
+      // fsyncs the directory after that (sqlite.org/pragma.html#pragma_synchronous): else the journal may come back and undo it.
+      db.exec('PRAGMA synchronous = EXTRA');
     } catch (e) {
       db.close();
       throw translate(e, path, undefined);

@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { databasePath, openCatalog, warehouseLocation } from '../../../src/catalog/open-catalog.ts';
 import { SqliteCatalog } from '../../../src/catalog/sqlite-catalog.ts';
 import { SqliteDatabase } from '../../../src/catalog/sqlite-database.ts';
 import type { TableIdentifier } from '../../../src/iceberg/catalog.ts';
+import { nodeLocalFs } from '../../../src/storage/local-fs.ts';
 import { MemoryFileIO } from '../../../src/storage/memory-file-io.ts';
 import {
   catalogServices,
@@ -309,5 +310,28 @@ describe('where things are', () => {
       `file://${directory}/bronze/orders`,
     );
     await catalog.close();
+  });
+});
+
+describe('power loss', () => {
+  it('a commit syncs the directory after the journal is gone: synchronous is EXTRA', async () => {
+    const db = SqliteDatabase.open(path, { busyLimitMs: 0, sleep: clock.sleep });
+    expect(await db.query('PRAGMA synchronous')).toEqual([{ synchronous: 3 }]);
+    db.close();
+  });
+
+  it('every directory that leads to a new catalog is synced in the one above it, the new ones first', async () => {
+    const synced = vi.spyOn(nodeLocalFs, 'syncDirectory');
+    try {
+      const inner = join(directory, 'a', 'b');
+      const catalog = await openCatalog(
+        { type: 'sqlite', name: 'sluice', uri: join(inner, 'catalog.db'), warehouse: 'memory://w' },
+        catalogServices(io, clock),
+      );
+      await catalog.close();
+      expect(synced.mock.calls.slice(0, 2)).toEqual([[join(directory, 'a')], [directory]]);
+    } finally {
+      synced.mockRestore();
+    }
   });
 });
