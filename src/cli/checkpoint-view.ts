@@ -5,6 +5,7 @@ import { LEASE_STALE_MS, type LeaseInfo } from '../checkpoint/lease.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import type { OffsetMap } from '../core/offset-range.ts';
 import { SluiceError } from '../errors.ts';
+import { fedTables } from '../proof/fed-tables.ts';
 import { resolveFileIO } from '../storage/resolve-file-io.ts';
 import type { CliContext } from './context.ts';
 import { isProcessAlive } from './host.ts';
@@ -42,14 +43,13 @@ export async function liveLease(checkpoint: Checkpoint): Promise<LeaseInfo | nul
   return lease.host !== hostname() || isProcessAlive(lease.pid) ? lease : null;
 }
 
-/** The data tables of the newest planned batch, by name. Throws NOT_VERIFIABLE where none was planned. */
+/** The data tables that the checkpoint writes or ever wrote, by name. Throws NOT_VERIFIABLE where there is none. */
 export async function dataTables(checkpoint: Checkpoint): Promise<string[]> {
-  const plan = checkpoint.latestPlanned === null ? null : await checkpoint.plan(checkpoint.latestPlanned);
-  const tables = plan?.tables.filter((table) => table.role === 'data').map((table) => table.table) ?? [];
+  const tables = await fedTables(checkpoint);
   if (tables.length === 0)
     throw new SluiceError(
       'NOT_VERIFIABLE',
       `the checkpoint ${checkpoint.location} has planned no batch: there is nothing to verify`,
     );
-  return [...new Set(tables)].sort();
+  return tables;
 }

@@ -1,12 +1,14 @@
 import { SluiceError } from '../errors.ts';
 import { count } from '../monitor/progress-line.ts';
+import type { Interval } from '../proof/offset-runs.ts';
 import type { PartitionProof, VerifyReport } from '../proof/verify-table.ts';
 import { textTable } from './text-table.ts';
 
 /** What `verify` found in one table, for people. */
 export function verifyText(report: VerifyReport): string {
   const word = report.ok ? 'ok' : 'DIFFERENT';
-  const counts = `${count(report.rows)} rows, ${count(report.quarantined)} quarantined, ${count(report.lost)} lost, ${count(report.duplicated)} doubled, ${count(report.unexpected)} unknown`;
+  const misplaced = report.misplaced > 0n ? `, ${count(report.misplaced)} misplaced` : '';
+  const counts = `${count(report.rows)} rows, ${count(report.quarantined)} quarantined, ${differenceText(report)}${misplaced}, ${count(report.acceptedLoss)} accepted as lost`;
   const counted = countColumns([report]);
   const rows = report.partitions.map((p) => [
     p.topic,
@@ -16,13 +18,45 @@ export function verifyText(report: VerifyReport): string {
     count(p.quarantined),
     count(p.dropped),
     count(p.control + p.aborted + p.holes),
+    count(p.acceptedLoss),
     ...counted.cells(p),
   ]);
   const table = textTable(
-    ['topic', 'partition', 'read', 'rows', 'quarantined', 'dropped', 'gaps', ...counted.header],
+    [
+      'topic',
+      'partition',
+      'read',
+      'rows',
+      'quarantined',
+      'dropped',
+      'gaps',
+      'accepted loss',
+      ...counted.header,
+    ],
     rows,
   );
-  return `${report.table}: ${word}: ${counts}\n${table}${report.partitions.flatMap(differences).join('')}`;
+  const lines = [...report.partitions.flatMap(differences), ...notes(report)];
+  return `${report.table}: ${word}: ${counts}\n${table}${lines.map((line) => `  ${line}\n`).join('')}`;
+}
+
+/** `0 lost, 0 doubled, 0 unknown`. */
+function differenceText(report: VerifyReport): string {
+  return `${count(report.lost)} lost, ${count(report.duplicated)} doubled, ${count(report.unexpected)} unknown`;
+}
+
+/** What a reader of the numbers must know of them. */
+function notes(report: VerifyReport): string[] {
+  const byNumber = report.partitions
+    .filter((p) => p.unlisted > 0)
+    .map(
+      (p) =>
+        `${p.topic}-${p.partition}: ${count(p.unlisted)} offsets without a row are compared by number and checksum only: too many to list`,
+    );
+  if (report.otherRows === 0) return byNumber;
+  return [
+    ...byNumber,
+    `${count(report.otherRows)} other rows, of partitions that this checkpoint never read into the table: not judged`,
+  ];
 }
 
 /** `[0, 120) [120, 400)`, one for each incarnation of the topic. */
@@ -67,9 +101,7 @@ export function refuseDifferences(reports: readonly VerifyReport[]): void {
   if (bad.length === 0) return;
   throw new SluiceError(
     'VERIFY_DIFFERENCE',
-    bad
-      .map((r) => `${r.table}: ${r.lost} offsets missing, ${r.duplicated} doubled, ${r.unexpected} unknown`)
-      .join('; '),
+    bad.map((r) => `${r.table}: ${differenceText(r)}, ${count(r.misplaced)} misplaced`).join('; '),
     { context: { tables: bad.map((r) => r.table) } },
   );
 }
@@ -77,9 +109,26 @@ export function refuseDifferences(reports: readonly VerifyReport[]): void {
 const MOST_RANGES = 20;
 
 function differences(p: PartitionProof): string[] {
-  return (['missing', 'duplicated', 'unexpected'] as const).flatMap((kind) => {
-    const shown = p[kind].slice(0, MOST_RANGES).map((range) => `[${range.from}, ${range.until})`);
-    const more = p[kind].length > MOST_RANGES ? ` and ${p[kind].length - MOST_RANGES} more` : '';
-    return shown.length === 0 ? [] : [`  ${kind}: ${p.topic}-${p.partition} ${shown.join(', ')}${more}\n`];
-  });
+  const name = `${p.topic}-${p.partition}`;
+  const places: [string, readonly Interval[]][] = [
+    ['lost', p.missing],
+    ['doubled', p.doubled],
+    ['unknown', p.unknown],
+    [`without a row, ${count(p.unlisted)} of them rightly`, p.candidates],
+  ];
+  const lines = places
+    .filter(([, intervals]) => intervals.length > 0)
+    .map(([kind, intervals]) => `${kind}: ${name} ${intervalsText(intervals)}`);
+  return p.misplaced === 0n
+    ? lines
+    : [
+        ...lines,
+        `misplaced: ${name} ${count(p.misplaced)} records are in the quarantine instead of the table, or the other way round`,
+      ];
+}
+
+function intervalsText(intervals: readonly Interval[]): string {
+  const shown = intervals.slice(0, MOST_RANGES).map((range) => `[${range.from}, ${range.until})`);
+  const more = intervals.length - shown.length;
+  return `${shown.join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`;
 }
