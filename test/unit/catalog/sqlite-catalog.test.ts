@@ -274,12 +274,6 @@ describe('a database file', () => {
       'CATALOG_UNREACHABLE',
     );
   });
-
-  it('synchronous is FULL: an answered commit survives power loss', async () => {
-    const db = SqliteDatabase.open(path, { busyLimitMs: 0, sleep: clock.sleep });
-    expect(await db.query('PRAGMA synchronous')).toEqual([expect.objectContaining({ synchronous: 2 })]);
-    db.close();
-  });
 });
 
 describe('where things are', () => {
