@@ -133,7 +133,7 @@ export class BrokerPool {
         requestTimeoutMs: this.settings.requestTimeoutMs,
         transport: await security?.transport(),
         authenticate: login?.authenticate,
-        who: security?.who,
+        principal: security?.principal,
         random: this.options.random,
         now: this.options.now,
       };

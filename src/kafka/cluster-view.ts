@@ -9,7 +9,7 @@ import {
   readClientSettings,
 } from './client-options.ts';
 import type { BrokerConnection } from './connection.ts';
-import { brokerError } from './errors.ts';
+import { brokerError, type Peer } from './errors.ts';
 import {
   EARLIEST_TIMESTAMP,
   LATEST_TIMESTAMP,
@@ -293,7 +293,7 @@ export class ClusterView {
         continue;
       } else {
         const { topic, partition } = item;
-        failure = brokerError(answer.errorCode, `${doing} of ${key}`, connection.address, {
+        failure = brokerError(answer.errorCode, `${doing} of ${key}`, connection, {
           topic,
           partition,
         });
@@ -337,7 +337,7 @@ export class ClusterView {
     this.id = response.clusterId;
     this.controller = response.controllerId;
     this.pool.brokers = new Map(response.brokers.map((b) => [b.id, b]));
-    const { found, missing } = readTopics(response, topics, connection.address);
+    const { found, missing } = readTopics(response, topics, connection);
     for (const { topic, partitions } of found) {
       for (const p of partitions) {
         const key = topicPartitionKey(topic, p.partition);
@@ -354,7 +354,7 @@ export class ClusterView {
 function readTopics(
   response: MetadataResponse,
   asked: readonly string[] | null,
-  broker: string,
+  peer: Peer,
 ): { found: TopicMetadata[]; missing: string[] } {
   const found: TopicMetadata[] = [];
   const missing: string[] = [];
@@ -363,12 +363,12 @@ function readTopics(
     if (t.errorCode === BROKER_ERROR.UNKNOWN_TOPIC_OR_PARTITION) missing.push(topic);
     else if (t.errorCode !== 0) {
       // A pattern looks at all topics: one that is being made, or that we may not see, must not stop it.
-      if (asked !== null) throw brokerError(t.errorCode, `asking for topic ${topic}`, broker, { topic });
-    } else found.push(readTopic(t, topic, asked !== null, broker));
+      if (asked !== null) throw brokerError(t.errorCode, `asking for topic ${topic}`, peer, { topic });
+    } else found.push(readTopic(t, topic, asked !== null, peer.address));
   }
   for (const topic of asked ?? []) {
     if (missing.includes(topic) || found.some((f) => f.topic === topic)) continue;
-    throw new SluiceError('BROKER_ERROR', `broker ${broker} left topic ${topic} out of its metadata`, {
+    throw new SluiceError('BROKER_ERROR', `broker ${peer.address} left topic ${topic} out of its metadata`, {
       context: { topic },
     });
   }

@@ -119,7 +119,7 @@ export class KafkaCluster extends ClusterView {
       if (answer.errorCode === BROKER_ERROR.UNKNOWN_TOPIC_OR_PARTITION) {
         throw new SluiceError('TOPIC_NOT_FOUND', `${doing}: it does not exist`, { context: { topic } });
       }
-      if (answer.errorCode !== 0) throw brokerError(answer.errorCode, doing, connection.address, { topic });
+      if (answer.errorCode !== 0) throw brokerError(answer.errorCode, doing, connection, { topic });
       const config: Record<string, string> = {};
       for (const [name, value] of answer.config) if (value !== null) config[name] = value;
       return config;
@@ -149,7 +149,7 @@ export class KafkaCluster extends ClusterView {
       for (const { topic, errorCode, errorMessage } of results) {
         if (errorCode === 0 || (maybeApplied && errorCode === doneAlready)) continue;
         const because = errorMessage === null ? doing : `${doing} (${errorMessage})`;
-        const error = brokerError(errorCode, because, connection.address, { topic });
+        const error = brokerError(errorCode, because, connection, { topic });
         if (errorCode !== BROKER_ERROR.UNKNOWN_TOPIC_OR_PARTITION) throw error;
         throw new SluiceError('BROKER_ERROR', `${doing}: topic ${topic} does not exist`, {
           retryable: false,

@@ -27,8 +27,8 @@ export interface ConnectionOptions {
   readonly transport?: Transport;
   /** Logs in once the versions are agreed on, and again before the login ends; resolves to how long it holds in ms, 0 for ever. */
   readonly authenticate?: (channel: Pick<BrokerConnection, 'address' | 'call'>) => Promise<number>;
-  /** Who the broker takes us for, as errors name it. */
-  readonly who?: string;
+  /** Who the broker takes us for, as its ACLs name it. */
+  readonly principal?: string;
   readonly random?: () => number;
   /** Milliseconds on a clock that never goes back. */
   readonly now?: () => number;
@@ -117,6 +117,10 @@ export class BrokerConnection implements FrameSink {
   /** False once the connection is of no more use. */
   get usable(): boolean {
     return this.failure === null;
+  }
+
+  get principal(): string {
+    return this.options.principal ?? 'User:ANONYMOUS';
   }
 
   /** The version of an API that both sides know, the newest one not above `cap`. Throws UNSUPPORTED where there is none. */

@@ -1,6 +1,13 @@
 import type { OffsetRange } from '../core/offset-range.ts';
 import { type ErrorCode, messageOf, SluiceError } from '../errors.ts';
-import { brokerErrorKind, brokerErrorName } from './broker-errors.ts';
+import { BROKER_ERROR, brokerErrorKind, brokerErrorName } from './broker-errors.ts';
+
+/** The other end of a connection, as errors name it. */
+export interface Peer {
+  readonly address: string;
+  /** Who the broker takes us for: `User:alice`. */
+  readonly principal: string;
+}
 
 /**
  * A broker's error code as our error: KAFKA_AUTH for credentials and rights, BROKER_ERROR else; `retryable` as the code
@@ -9,15 +16,26 @@ import { brokerErrorKind, brokerErrorName } from './broker-errors.ts';
 export function brokerError(
   code: number,
   doing: string,
-  broker: string,
+  peer: string | Peer,
   context: Record<string, unknown> = {},
 ): SluiceError {
   const kind = brokerErrorKind(code);
+  const broker = typeof peer === 'string' ? peer : peer.address;
+  const right = missingRight(code, typeof peer === 'string' ? null : peer.principal, context.topic);
   const ours: ErrorCode = kind === 'auth' ? 'KAFKA_AUTH' : 'BROKER_ERROR';
-  return new SluiceError(ours, `${doing}: broker ${broker} answered ${brokerErrorName(code)}`, {
+  return new SluiceError(ours, `${doing}: broker ${broker} answered ${brokerErrorName(code)}${right}`, {
     retryable: kind === 'retry' || kind === 'leader',
     context: { ...context, broker, kafkaError: code },
   });
+}
+
+/** What an ACL would have to allow, and how it is said to Kafka's own tool. */
+function missingRight(code: number, principal: string | null, topic: unknown): string {
+  const who = principal ?? 'the principal of this client';
+  if (code === BROKER_ERROR.CLUSTER_AUTHORIZATION_FAILED) return `; ${who} lacks a right on the cluster`;
+  if (code !== BROKER_ERROR.TOPIC_AUTHORIZATION_FAILED) return '';
+  const acl = `kafka-acls --add --allow-principal ${principal?.startsWith('User:') ? principal : 'User:NAME'} --operation Read --topic ${topic ?? 'TOPIC'}`;
+  return `; ${who} lacks a right on the topic. To read it takes Read, which gives Describe too: \`${acl}\``;
 }
 
 /** The broker's error code behind an error; undefined where it did not come from a broker's answer. */

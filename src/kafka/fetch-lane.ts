@@ -263,7 +263,7 @@ export class FetchLane {
   private onError(connection: BrokerConnection, code: number, state: RangeState): void {
     const { topic, partition } = state.range;
     const doing = `reading ${state.name} from offset ${state.cursor.position}`;
-    const error = brokerError(code, doing, connection.address, { topic, partition });
+    const error = brokerError(code, doing, connection, { topic, partition });
     if (code === BROKER_ERROR.OFFSET_OUT_OF_RANGE) this.detach(state, { kind: 'outOfRange', error });
     else if (code === BROKER_ERROR.UNSUPPORTED_COMPRESSION_TYPE) {
       throw new SluiceError(

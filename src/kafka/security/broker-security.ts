@@ -8,7 +8,7 @@ import { oauthBearerExchange } from './oauth-bearer.ts';
 import { logIn, type SaslChannel } from './sasl.ts';
 import { saslprep } from './saslprep.ts';
 import { scramExchange } from './scram.ts';
-import type { PasswordLogin, SecuritySettings, TokenLogin } from './settings.ts';
+import type { Login, PasswordLogin, SecuritySettings, TokenLogin } from './settings.ts';
 import { TlsMaterial } from './tls-material.ts';
 import { tlsTransport } from './tls-transport.ts';
 
@@ -23,8 +23,8 @@ export interface LoginAttempt {
 /** How the connections of one client are secured and logged in. Loaded only where `security.protocol` asks for it. */
 export class BrokerSecurity {
   readonly settings: SecuritySettings;
-  /** As errors name the client: `user "alice"`. */
-  readonly who: string;
+  /** Who the broker will take us for, as far as it can be told from here. */
+  readonly principal: string;
   private readonly tls: TlsMaterial | null;
   private readonly token: TokenFunction;
   /** SCRAM: the broker knows the password after SASLprep, not as it is. */
@@ -34,10 +34,7 @@ export class BrokerSecurity {
     this.settings = settings;
     this.token = token;
     this.tls = settings.tls === null ? null : new TlsMaterial(settings.tls);
-    const { login } = settings;
-    if (login === null)
-      this.who = this.tls?.hasOwnCertificate ? 'the owner of the certificate' : 'User:ANONYMOUS';
-    else this.who = login.mechanism === 'OAUTHBEARER' ? 'the owner of the token' : `user "${login.username}"`;
+    this.principal = principalOf(settings.login, this.tls?.hasOwnCertificate ?? false);
   }
 
   async transport(): Promise<Transport> {
@@ -65,7 +62,7 @@ export class BrokerSecurity {
           mechanism === 'PLAIN'
             ? plainExchange(username, password)
             : scramExchange({ mechanism, username, password });
-        const lifetimeMs = await logIn(channel, mechanism, this.who, exchange);
+        const lifetimeMs = await logIn(channel, mechanism, `user "${username}"`, exchange);
         this.usePrepared = prepare;
         return lifetimeMs;
       },
@@ -98,6 +95,11 @@ export class BrokerSecurity {
       throw atBroker(e, broker);
     }
   }
+}
+
+function principalOf(login: Login | null, ownCertificate: boolean): string {
+  if (login === null) return ownCertificate ? 'the owner of the client certificate' : 'User:ANONYMOUS';
+  return login.mechanism === 'OAUTHBEARER' ? 'the owner of the token' : `User:${login.username}`;
 }
 
 const isRefusal = (error: unknown): boolean =>
