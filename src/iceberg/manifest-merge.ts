@@ -1,8 +1,9 @@
 /** Merging of small manifests as Java's `ManifestMergeManager` does it. */
 import type { FileIO, OutputFile } from '../storage/file-io.ts';
-import { ADDED, DELETED, EXISTING, type ManifestEntry, ManifestWriter } from './manifest.ts';
+import { ADDED, bindSpec, DELETED, EXISTING, type ManifestEntry, ManifestWriter } from './manifest.ts';
 import type { ManifestFile } from './manifest-list.ts';
 import { propertyAsInteger, specById, type TableMetadata } from './metadata.ts';
+import { knowsPartitionTypes } from './partition.ts';
 import { manifestEntries } from './table-files.ts';
 
 export interface MergeOptions {
@@ -65,7 +66,7 @@ export class ManifestMerger {
 
   /**
    * The manifests after merging: `fresh` are those of this commit, `existing` those of the snapshot below it. Delete
-   * manifests and manifests of other specs are never mixed.
+   * manifests and manifests of other specs are never mixed, and those whose partition types are not certain stay as they are.
    */
   async merge(
     metadata: TableMetadata,
@@ -82,6 +83,10 @@ export class ManifestMerger {
     const result: ManifestFile[] = [];
     for (const spec of specs) {
       const group = data.filter((m) => m.partitionSpecId === spec);
+      if (!knowsPartitionTypes(bindSpec(metadata, specById(metadata, spec)))) {
+        result.push(...group);
+        continue;
+      }
       for (const bin of packFromEnd(group, options.targetSizeBytes)) {
         const waits = bin.includes(first) && bin.length < options.minCountToMerge;
         if (bin.length === 1 || waits || bin.some((m) => m.keyMetadata !== null)) result.push(...bin);

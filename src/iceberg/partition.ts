@@ -142,12 +142,30 @@ export function bindPartitionSpec(
   return spec.fields.map((field) => {
     const transform = parseTransform(field.transform);
     const sourceType = columnType(schemas, field.sourceId);
-    // A dropped source leaves only nulls to write; Java reads such a field as a string.
-    const resultType =
-      sourceType === undefined && transform.kind !== 'bucket'
-        ? transformResultType(transform, 'string')
-        : transformResultType(transform, sourceType ?? 'int');
-    return { field, transform, sourceType, resultType };
+    return { field, transform, sourceType, resultType: resultTypeOf(transform, sourceType) };
+  });
+}
+
+function resultTypeOf(transform: Transform, sourceType: IcebergType | undefined): PrimitiveType {
+  const known = sourceType !== undefined && transformAccepts({ kind: 'identity' }, sourceType);
+  // The values of a void field are all null, whatever its source was.
+  if (transform.kind === 'void' && !known) return 'string';
+  // Java reads a field whose source is gone as a string; see `knowsPartitionTypes`.
+  return transformResultType(transform, sourceType ?? 'string');
+}
+
+/**
+ * Are the types of all partition values certain? Not where a transform is of a newer writer, and not where the values
+ * have the type of a column that no schema tells of any more: then manifests of the spec are read, and never written.
+ */
+export function knowsPartitionTypes(bound: readonly BoundPartitionField[]): boolean {
+  return bound.every(({ field, transform, sourceType }) => {
+    if (transform.kind === 'void') return true;
+    // A transform of several columns, by whatever name.
+    if (transform.kind === 'unknown' || field.sourceId === -1) return false;
+    if (transform.kind === 'identity' || transform.kind === 'truncate')
+      return sourceType !== undefined && transformAccepts(transform, sourceType);
+    return true;
   });
 }
 

@@ -1,0 +1,116 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { PartitionValue } from '../../../src/core/data-file.ts';
+import type { PrimitiveType, Schema } from '../../../src/core/schema.ts';
+import { ADDED, ManifestWriter } from '../../../src/iceberg/manifest.ts';
+import type { ManifestFile } from '../../../src/iceberg/manifest-list.ts';
+import { ManifestMerger } from '../../../src/iceberg/manifest-merge.ts';
+import { newTableMetadata, type PartitionSpec, type TableMetadata } from '../../../src/iceberg/metadata.ts';
+import { manifestEntries } from '../../../src/iceberg/table-files.ts';
+import { MemoryFileIO } from '../../../src/storage/memory-file-io.ts';
+import { dataFile } from '../../support/iceberg-fixture.ts';
+
+let io: MemoryFileIO;
+beforeEach(() => {
+  io = new MemoryFileIO();
+});
+
+const ID = { id: 1, name: 'id', required: true, type: 'long' } as const;
+const schemaOf = (type: PrimitiveType | undefined): Schema => ({
+  type: 'struct',
+  schemaId: 0,
+  fields: type === undefined ? [ID] : [ID, { id: 2, name: 'source', required: false, type }],
+});
+
+function metadataOf(schema: Schema, ...specs: PartitionSpec[]): TableMetadata {
+  const table = newTableMetadata({
+    tableUuid: 'u',
+    location: 'memory://t',
+    schema,
+    partitionSpec: specs[0],
+    properties: { 'commit.manifest.min-count-to-merge': '2' },
+    formatVersion: 2,
+    nowMs: 1,
+  });
+  return { ...table, partitionSpecs: specs };
+}
+
+const specOf = (transform: string, sourceId = 2, specId = 0): PartitionSpec => ({
+  specId,
+  fields: [{ sourceId, fieldId: 1000, name: 'p', transform }],
+});
+
+/** Two manifests of one file each, as an older snapshot has them. */
+async function twoManifests(metadata: TableMetadata, value: PartitionValue): Promise<ManifestFile[]> {
+  const manifests: ManifestFile[] = [];
+  for (const n of [1n, 2n]) {
+    const location = `memory://t/metadata/m${n}.avro`;
+    const writer = new ManifestWriter(metadata, metadata.partitionSpecs[0], 0, n, location);
+    const file = dataFile(`memory://t/data/${n}.parquet`, [value]);
+    writer.add({ status: ADDED, snapshotId: n, sequenceNumber: null, fileSequenceNumber: null, file });
+    const { bytes, manifest } = writer.finish();
+    await io.createNew(location, bytes);
+    manifests.push({ ...manifest, sequenceNumber: n, minSequenceNumber: n });
+  }
+  return manifests;
+}
+
+async function mergeUnder(metadata: TableMetadata, existing: ManifestFile[]): Promise<ManifestFile[]> {
+  const merger = new ManifestMerger(io, () => 'memory://t/metadata/merged.avro');
+  return merger.merge(metadata, 9n, [], existing);
+}
+
+describe('manifests of a spec', () => {
+  it.each<[string, string, PrimitiveType, PartitionValue]>([
+    ['whose source column is gone', 'identity', 'long', -30n],
+    ['whose source column is gone, truncated', 'truncate[10]', 'int', -30],
+  ])('%s are not merged, and stay readable', async (_what, transform, type, value) => {
+    const existing = await twoManifests(metadataOf(schemaOf(type), specOf(transform)), value);
+    const now = metadataOf(schemaOf(undefined), specOf(transform));
+    expect(await mergeUnder(now, existing)).toEqual(existing);
+    for (const manifest of existing)
+      for await (const entry of manifestEntries(io, manifest, now))
+        expect(entry.file.partition).toEqual([value]);
+  });
+
+  it('of an unknown transform, or one of several columns, are not merged', async () => {
+    const written = metadataOf(schemaOf('int'), specOf('identity'));
+    const existing = await twoManifests(written, 7);
+    for (const spec of [specOf('zorder'), specOf('bucket[16]', -1)])
+      expect(await mergeUnder(metadataOf(schemaOf('int'), spec), existing)).toEqual(existing);
+  });
+
+  it.each<[string, string, PrimitiveType, PartitionValue]>([
+    ['bucket', 'bucket[16]', 'string', 7],
+    ['day', 'day', 'timestamptz', -3],
+    ['void', 'void', 'uuid', null],
+  ])(
+    '%s whose source column is gone are merged: the type does not depend on it',
+    async (_what, transform, type, value) => {
+      const existing = await twoManifests(metadataOf(schemaOf(type), specOf(transform)), value);
+      const now = metadataOf(schemaOf(undefined), specOf(transform));
+      const [merged, ...others] = await mergeUnder(now, existing);
+      expect(others).toEqual([]);
+      const partitions: unknown[] = [];
+      for await (const entry of manifestEntries(io, merged, now)) partitions.push(entry.file.partition);
+      expect(partitions).toEqual([[value], [value]]);
+    },
+  );
+
+  it('void over a column of a type that is not known here is written', async () => {
+    const odd = metadataOf(schemaOf('geometry' as PrimitiveType), specOf('void'));
+    expect(await mergeUnder(odd, await twoManifests(odd, null))).toHaveLength(1);
+  });
+
+  it('are not kept apart by a neighbour that cannot be merged', async () => {
+    const good = specOf('identity');
+    const gone = specOf('identity', 99, 1);
+    const metadata = metadataOf(schemaOf('string'), good, gone);
+    const existing = await twoManifests(metadata, 'x');
+    const strange = { ...existing[0], manifestPath: 'memory://t/metadata/strange.avro', partitionSpecId: 1 };
+    const result = await mergeUnder(metadata, [strange, ...existing]);
+    expect(result.map((m) => [m.partitionSpecId, m.existingFilesCount])).toEqual([
+      [1, 0],
+      [0, 2],
+    ]);
+  });
+});
