@@ -103,6 +103,9 @@ describe('a topic that was created anew', () => {
     expect(json(await sluice('run', '-o', 'json'))).toMatchObject({ batches: 1, records: 300 });
     const verified = json(await sluice('verify', '-o', 'json'));
     expect(verified).toMatchObject({ ok: true, tables: [{ table: table(), rows: 800 }] });
+    const checked = json(await sluice('checkpoint', 'verify', '-o', 'json'));
+    expect(checked).toMatchObject({ ok: true, batches: { first: 0, last: 2 }, faults: [] });
+    expect(checked.notes.join()).toMatch(/batch 1 is a reset, by .*recreated on Monday/);
     const again = await sluice(...command, '--execute');
     expect(again.code).toBe(64);
     expect(again.stderr).toContain('RESET_REFUSED');
@@ -180,6 +183,26 @@ describe('records that retention deleted', () => {
     ];
     expect((await sluice(...one, '--execute')).stdout).toContain(`10 offsets come again into ${table()}`);
     expect(json(await sluice('run', '-o', 'json'))).toMatchObject({ records: 10 });
+    const same = await sluice('checkpoint', 'reset', '--topic', topic, '--to', 'latest', '--execute');
+    expect(same.stdout).toContain('nothing would change');
+    await fill(kafka.bootstrap, topic, 0, 5, { from: 20 });
+    const more = await sluice(
+      'checkpoint',
+      'reset',
+      '-c',
+      'sluice.yaml',
+      '--topic',
+      topic,
+      '--to',
+      '{"0":-1}',
+    );
+    expect(more.stdout).toContain(
+      `to do it: sluice checkpoint reset --topic ${topic} --to '{"0":-1}' -c sluice.yaml --execute`,
+    );
+    writeFileSync(join(directory, 'checkpoint', 'commits', '1'), '');
+    const torn = await sluice('checkpoint', 'verify');
+    expect(torn.code).toBe(78);
+    expect(torn.stdout).toMatch(/, 1 faults\nfault: .*commits\/1: it is empty/);
   });
 });
 

@@ -141,7 +141,11 @@ function planReset(
 ): ResetPlan {
   const moved = new Map(preview.moves.map((m) => [topicPartitionKey(m.topic, m.partition), m]));
   const movedTopics = new Set(preview.moves.map((m) => m.topic));
-  const routed = new Set([...movedTopics, ...(base.plan?.ranges.map((r) => r.topic) ?? [])]);
+  // Those that the routing below knows; where another engine planned before, what is read now.
+  const routed = new Set([
+    ...movedTopics,
+    ...(base.plan?.ranges.map((r) => r.topic) ?? state.topicIds.keys()),
+  ]);
   const at = now();
   const text = routingText(config.tables, config.source.includeHeaders);
   return {
