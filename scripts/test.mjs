@@ -6,6 +6,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { icebergJava } from './lib/iceberg-java.mjs';
 import { startBroker } from './lib/kafka.mjs';
 import { atExit, runMain } from './lib/process.mjs';
 import { pythonWithPackages } from './lib/python.mjs';
@@ -21,6 +22,7 @@ await runMain(async () => {
   atExit(removeScratch);
   const testEnv = { ...env, TMPDIR: scratch };
   if (kinds.some((kind) => KINDS[kind].python)) testEnv.SLUICE_TEST_PYTHON ||= await pythonWithPackages();
+  if (kinds.some((kind) => KINDS[kind].java)) await fetchIcebergJava();
   const broker = await kafkaFor(kinds, testEnv);
   try {
     return await runVitest(node, kinds, rest, testEnv, join(scratch, 'report.json'));
@@ -29,6 +31,13 @@ await runMain(async () => {
     removeScratch();
   }
 });
+
+/** Into the cache before the tests, whose time is bounded; they say themselves what they skip without it. */
+async function fetchIcebergJava() {
+  const { missing } = await icebergJava();
+  if (missing !== undefined)
+    process.stderr.write(`Tests of Iceberg's Java library are skipped: ${missing}\n`);
+}
 
 /** The shared broker of the run: the one that the environment names, else one of our own. */
 async function kafkaFor(kinds, env) {

@@ -4,23 +4,15 @@
  * Runs on any Node.js from 18 on and imports nothing that must be installed.
  */
 import { randomBytes } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cached, sha256OfFile } from './cache.mjs';
 import { dockerEngine, launchContainer } from './kafka-docker.mjs';
 import { launchJava } from './kafka-java.mjs';
+import { findJava, pinnedJars } from './maven.mjs';
 import { freePort, isFree, probe } from './net.mjs';
-import { atExit, pause, run, SetupError, which } from './process.mjs';
+import { atExit, pause, SetupError } from './process.mjs';
 
 export const KAFKA_VERSION = '4.3.1';
 // Half the time to start: the broker of a test lives too shortly for Java's second compiler to pay.
@@ -36,7 +28,7 @@ const PINS = fileURLToPath(new URL('../../services/kafka/', import.meta.url));
 export async function kafkaRuntime({ log = toStderr } = {}) {
   const java = await findJava();
   if (java !== undefined) {
-    const jars = await kafkaJars(log);
+    const jars = await pinnedJars('kafka', `Apache Kafka ${KAFKA_VERSION} (about 45 MB)`, log);
     if (jars !== undefined) return { kind: 'java', java, jars };
   }
   if (await dockerEngine()) return { kind: 'docker', image: `apache/kafka:${KAFKA_VERSION}` };
@@ -45,77 +37,6 @@ export async function kafkaRuntime({ log = toStderr } = {}) {
     `Cannot start Apache Kafka: ${missing} is not installed. Install a JDK 17+ and Maven, or start a Docker engine, ` +
       'or point KAFKA_BOOTSTRAP_SERVERS at a broker that runs already.',
   );
-}
-
-/** The `java` program of version 17 or newer, or undefined. */
-async function findJava() {
-  const home = process.env.JAVA_HOME ? join(process.env.JAVA_HOME, 'bin', 'java') : undefined;
-  for (const java of [home, which('java')]) {
-    if (java === undefined || !existsSync(java)) continue;
-    const { code, stderr } = await run(java, ['-version']);
-    const version = /version "(\d+)/.exec(stderr)?.[1];
-    if (code === 0 && Number(version) >= 17) return java;
-  }
-  return undefined;
-}
-
-/**
- * The directory with the jars of the pinned pom, each with the pinned checksum. Undefined when they would have to be fetched and
- * there is no Maven.
- * @param {(line: string) => void} log
- */
-async function kafkaJars(log) {
-  const pom = join(PINS, 'pom.xml');
-  const list = readFileSync(join(PINS, 'jars.sha256'), 'utf8');
-  class NoMaven extends Error {}
-  try {
-    return await cached('kafka', [readFileSync(pom), list], async (directory) => {
-      const mvn = which('mvn');
-      if (mvn === undefined) throw new NoMaven();
-      log(`Fetching Apache Kafka ${KAFKA_VERSION} (about 45 MB, once)`);
-      const goal = [
-        '-q',
-        '-B',
-        '-Dstyle.color=never',
-        '-f',
-        pom,
-        'dependency:copy-dependencies',
-        `-DoutputDirectory=${directory}`,
-      ];
-      const { code, stdout, stderr } = await run(mvn, goal);
-      if (code !== 0) {
-        const lines = (stdout + stderr).split('\n').filter((line) => line.includes('ERROR'));
-        throw new SetupError(
-          `Maven could not fetch Apache Kafka ${KAFKA_VERSION} (is there a network?): ${lines[0] ?? `exit code ${code}`}`,
-        );
-      }
-      checkJars(directory, list);
-    });
-  } catch (error) {
-    if (error instanceof NoMaven) return undefined;
-    throw error;
-  }
-}
-
-/** @param {string} directory  @param {string} list lines of `sha256  name`, as `sha256sum` prints them */
-function checkJars(directory, list) {
-  const expected = new Map(
-    list
-      .trim()
-      .split('\n')
-      .map((line) => /** @type {[string, string]} */ (line.split(/\s+/).reverse())),
-  );
-  for (const name of readdirSync(directory)) {
-    const found = sha256OfFile(join(directory, name));
-    if (expected.get(name) !== found) {
-      throw new SetupError(
-        `The jar ${name} has SHA-256 ${found}, but services/kafka/jars.sha256 says ${expected.get(name) ?? 'nothing of it'}.`,
-        70,
-      );
-    }
-    expected.delete(name);
-  }
-  if (expected.size > 0) throw new SetupError(`Maven did not bring ${[...expected.keys()].join(', ')}.`, 70);
 }
 
 /**

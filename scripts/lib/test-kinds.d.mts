@@ -4,7 +4,7 @@ export interface Counts {
   failed: number;
   skipped: number;
 }
-export declare const KINDS: Record<string, { kafka?: boolean; python?: boolean }>;
+export declare const KINDS: Record<string, { kafka?: boolean; python?: boolean; java?: boolean }>;
 export declare function chooseKinds(args: string[]): { kinds: string[]; rest: string[] };
 export declare function countTests(report: unknown, exitCode: number): Counts;
 export declare function countLine(counts: Counts): string;

@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { SetupError } from './process.mjs';
 import { ROOT } from './setup.mjs';
 
-/** @type {Record<string, { kafka?: boolean, python?: boolean }>} */
+/** @type {Record<string, { kafka?: boolean, python?: boolean, java?: boolean }>} */
 export const KINDS = {
   unit: {},
   contract: {},
   property: {},
   fault: { kafka: true },
   integration: { kafka: true },
-  interop: { kafka: true, python: true },
+  interop: { kafka: true, python: true, java: true },
   e2e: { kafka: true },
 };
 
