@@ -59,8 +59,10 @@ function rates(run: MeasuredProcess, source: BenchTopic) {
   };
 }
 
+export type PipelineSettings = Pick<BenchOptions, 'bootstrap' | 'memory' | 'workers' | 'batchRecords'>;
+
 /** JSON is YAML too. */
-export function pipelineOf(options: BenchOptions, topic: string, home: string): object {
+export function pipelineOf(options: PipelineSettings, topic: string, home: string): object {
   return {
     name: 'bench',
     engine: 'local',

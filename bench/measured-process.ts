@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
 const PROBE = fileURLToPath(new URL('./usage-probe.mjs', import.meta.url));
@@ -16,6 +17,13 @@ export interface MeasuredProcess {
   stdout: string;
 }
 
+export interface RunOptions {
+  /** Of Node.js, before the script. */
+  nodeArgs?: readonly string[];
+  /** Called with each whole line of stderr. */
+  onLine?(line: string): void;
+}
+
 /**
  * Runs `sluice ARGS` as a process of its own and measures it as a whole, its start included. Throws where it exits with
  * anything but 0, with what it said.
@@ -25,7 +33,7 @@ export interface MeasuredProcess {
 export async function runSluice(
   args: readonly string[],
   scratch: string,
-  nodeArgs: readonly string[] = [],
+  { nodeArgs = [], onLine }: RunOptions = {},
 ): Promise<MeasuredProcess> {
   const usageFile = join(scratch, 'usage.json');
   const startedAtMs = Date.now();
@@ -42,6 +50,7 @@ export async function runSluice(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-20_000);
   });
+  if (onLine !== undefined) createInterface({ input: child.stderr }).on('line', onLine);
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);

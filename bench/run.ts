@@ -1,16 +1,42 @@
 /** The benchmarks, called by `npm run bench -- ARGS` with a broker. See bench/README.md. */
 import { writeFileSync } from 'node:fs';
-import { parseBenchOptions, USAGE } from './options.ts';
+import { benchCommits } from './commits.ts';
+import { machine } from './machine.ts';
+import { type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
+import { benchPage, PAGE } from './page.ts';
 import { benchRaw } from './raw.ts';
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
-const args = process.argv.slice(2);
-if (args.includes('--help')) {
-  process.stdout.write(`${USAGE}\n`);
-} else {
-  const options = parseBenchOptions(args);
-  const result = { scenario: options.scenario, ...(await benchRaw(options, say)) };
-  const text = `${JSON.stringify(result, null, 2)}\n`;
+
+async function bench(options: BenchOptions): Promise<object> {
+  if (options.write) {
+    const raw = await benchRaw({ ...options, limit: true }, say);
+    const commits = await benchCommits(options, say);
+    writeFileSync(PAGE, benchPage(machine(), raw, commits));
+    return { scenario: 'all', machine: machine(), raw, commits };
+  }
+  const head = { scenario: options.scenario, machine: machine() };
+  return options.scenario === 'raw'
+    ? { ...head, ...(await benchRaw(options, say)) }
+    : { ...head, ...(await benchCommits(options, say)) };
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  if (args.includes('--help')) {
+    process.stdout.write(`${USAGE}\n`);
+    return;
+  }
+  let options: BenchOptions;
+  try {
+    options = parseBenchOptions(args);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${USAGE}\n`);
+    process.exitCode = 64;
+    return;
+  }
+  const text = `${JSON.stringify(await bench(options), null, 2)}\n`;
   process.stdout.write(text);
   if (options.out !== undefined) writeFileSync(options.out, text);
 }
+
+await main(process.argv.slice(2));
