@@ -56,20 +56,17 @@ function readEntry(
   const fields = new EntryFields(record, manifest.manifestPath);
   const status = fields.required<number>(0, 'number');
   if (status !== EXISTING && status !== ADDED && status !== DELETED) throw fields.bad(0, `status ${status}`);
-  const inherits = status === ADDED || manifest.sequenceNumber === 0n;
-  const inherit = (id: number): bigint => {
-    const own = fields.optional<bigint>(id, 'bigint');
-    if (own !== undefined) return own;
-    if (!inherits) throw fields.bad(id, 'an entry that is not new has no sequence number');
-    return manifest.sequenceNumber;
-  };
+  // Where it is set, both numbers that are missing are the manifest's own.
+  const inherited = status === ADDED || manifest.sequenceNumber === 0n ? manifest.sequenceNumber : null;
+  const sequenceNumber = fields.optional<bigint>(3, 'bigint') ?? inherited;
+  if (sequenceNumber === null) throw fields.bad(3, 'an entry that is not new has no sequence number');
   const dataFile = record[2];
   if (typeof dataFile !== 'object' || dataFile === null) throw fields.bad(2, 'the data file is missing');
   return {
     status,
     snapshotId: fields.optional<bigint>(1, 'bigint') ?? manifest.addedSnapshotId,
-    sequenceNumber: inherit(3),
-    fileSequenceNumber: inherit(4),
+    sequenceNumber,
+    fileSequenceNumber: fields.optional<bigint>(4, 'bigint') ?? inherited,
     file: readDataFile(new EntryFields(dataFile as AvroRecord, manifest.manifestPath), manifest, partition),
   };
 }

@@ -26,6 +26,7 @@ export interface ManifestEntry {
   snapshotId: bigint;
   /** Data sequence number; null in an entry to be written that takes the number of its commit. */
   sequenceNumber: bigint | null;
+  /** Null too where an entry that is not new comes from a writer of before the field: Iceberg's Java library up to 1.0. */
   fileSequenceNumber: bigint | null;
   file: DataFile;
 }
@@ -100,10 +101,10 @@ export class ManifestWriter {
         `${entry.file.filePath}: ${entry.file.partition.length} partition values for a spec of ${this.#bound.length} fields`,
       );
     }
-    if (entry.status !== ADDED && (entry.sequenceNumber === null || entry.fileSequenceNumber === null)) {
+    if (entry.status !== ADDED && entry.sequenceNumber === null) {
       throw new SluiceError(
         'INTERNAL',
-        `${entry.file.filePath}: an entry that is not new needs its sequence numbers`,
+        `${entry.file.filePath}: an entry that is not new needs its sequence number`,
       );
     }
     this.#files[entry.status]++;

@@ -10,7 +10,8 @@ export interface LiveFile {
   readonly file: DataFile;
   /** Data sequence number: which delete files apply to it. */
   readonly sequenceNumber: bigint;
-  readonly fileSequenceNumber: bigint;
+  /** When the file was added; null where an old writer kept no account of it. */
+  readonly fileSequenceNumber: bigint | null;
   /** The snapshot that added the file. */
   readonly snapshotId: bigint;
 }
@@ -36,7 +37,7 @@ export async function* liveFiles(
       yield {
         file: entry.file,
         sequenceNumber: entry.sequenceNumber ?? manifest.sequenceNumber,
-        fileSequenceNumber: entry.fileSequenceNumber ?? manifest.sequenceNumber,
+        fileSequenceNumber: entry.fileSequenceNumber,
         snapshotId: entry.snapshotId,
       };
     }

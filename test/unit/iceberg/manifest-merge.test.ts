@@ -1,7 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { PartitionValue } from '../../../src/core/data-file.ts';
 import type { PrimitiveType, Schema } from '../../../src/core/schema.ts';
-import { ADDED, ManifestWriter } from '../../../src/iceberg/manifest.ts';
+import type { AvroField, AvroSchema } from '../../../src/iceberg/avro-schema.ts';
+import { AvroFileWriter } from '../../../src/iceberg/avro-writer.ts';
+import { ADDED, EXISTING, ManifestWriter } from '../../../src/iceberg/manifest.ts';
 import type { ManifestFile } from '../../../src/iceberg/manifest-list.ts';
 import { ManifestMerger } from '../../../src/iceberg/manifest-merge.ts';
 import { newTableMetadata, type PartitionSpec, type TableMetadata } from '../../../src/iceberg/metadata.ts';
@@ -111,6 +113,81 @@ describe('manifests of a spec', () => {
     expect(result.map((m) => [m.partitionSpecId, m.existingFilesCount])).toEqual([
       [1, 0],
       [0, 2],
+    ]);
+  });
+});
+
+describe('manifests of before the file sequence number (Iceberg 1.0 and older)', () => {
+  const field = (id: number, name: string, type: AvroSchema): AvroField => ({ name, type, 'field-id': id });
+  const partition: AvroSchema = {
+    type: 'record',
+    name: 'r102',
+    fields: [field(1000, 'p', ['null', 'string'])],
+  };
+  const file: AvroSchema = {
+    type: 'record',
+    name: 'r2',
+    fields: [
+      field(100, 'file_path', 'string'),
+      field(101, 'file_format', 'string'),
+      field(102, 'partition', partition),
+      field(103, 'record_count', 'long'),
+      field(104, 'file_size_in_bytes', 'long'),
+    ],
+  };
+  const entry: AvroSchema = {
+    type: 'record',
+    name: 'manifest_entry',
+    fields: [
+      field(0, 'status', 'int'),
+      field(1, 'snapshot_id', ['null', 'long']),
+      field(3, 'sequence_number', ['null', 'long']),
+      field(2, 'data_file', file),
+    ],
+  };
+
+  /** An added file and one that exists since snapshot 2. */
+  async function oldManifest(like: ManifestFile): Promise<ManifestFile> {
+    const manifestPath = 'memory://t/metadata/old.avro';
+    const avro = new AvroFileWriter(manifestPath, entry, {});
+    for (const [status, snapshotId, sequenceNumber] of [
+      [ADDED, null, null],
+      [EXISTING, 2n, 2n],
+    ] as const) {
+      avro.record((w) => {
+        w.int(status);
+        w.optional(snapshotId, (id) => w.long(id));
+        w.optional(sequenceNumber, (n) => w.long(n));
+        w.string(`memory://t/data/old-${status}.parquet`);
+        w.string('PARQUET');
+        w.optional('x', (value) => w.string(value));
+        w.long(10n);
+        w.long(1000n);
+      });
+    }
+    const { rest, size } = avro.finish();
+    await io.createNew(manifestPath, rest);
+    const numbers = { addedSnapshotId: 5n, sequenceNumber: 5n, minSequenceNumber: 2n };
+    return { ...like, ...numbers, manifestPath, manifestLength: BigInt(size), existingFilesCount: 1 };
+  }
+
+  it('are read, merged and read again: what is not known stays null', async () => {
+    const metadata = metadataOf(schemaOf('string'), specOf('identity'));
+    const newer = await twoManifests(metadata, 'x');
+    const existing = [await oldManifest(newer[0]), ...newer];
+    const [merged, ...others] = await mergeUnder(metadata, existing);
+    expect(others).toEqual([]);
+    const numbers: unknown[] = [];
+    for (const manifest of [existing[0], { ...merged, sequenceNumber: 9n }])
+      for await (const e of manifestEntries(io, manifest, metadata))
+        numbers.push([e.status, e.sequenceNumber, e.fileSequenceNumber]);
+    expect(numbers).toEqual([
+      [ADDED, 5n, 5n],
+      [EXISTING, 2n, null],
+      [EXISTING, 5n, 5n],
+      [EXISTING, 2n, null],
+      [EXISTING, 1n, 1n],
+      [EXISTING, 2n, 2n],
     ]);
   });
 });

@@ -180,7 +180,7 @@ describe('manifests', () => {
   });
 
   it('an entry that is not new keeps its sequence numbers or is refused', () => {
-    expect(() => write([entry(EXISTING, full)])).toThrow('needs its sequence numbers');
+    expect(() => write([entry(EXISTING, full)])).toThrow('needs its sequence number');
     expect(() => write([entry(ADDED, { ...full, partition: ['2026-01-01'] })])).toThrow(
       '1 partition values for a spec of 2 fields',
     );
