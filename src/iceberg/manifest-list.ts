@@ -23,7 +23,7 @@ export interface ManifestFile {
   readonly sequenceNumber: bigint;
   readonly minSequenceNumber: bigint;
   readonly addedSnapshotId: bigint;
-  /** Null where a v1 writer did not count. */
+  /** Null where a v1 writer did not count; see `withCounts`. */
   readonly addedFilesCount: number | null;
   readonly existingFilesCount: number | null;
   readonly deletedFilesCount: number | null;
@@ -158,7 +158,11 @@ function withSequenceNumber(manifest: ManifestFile, request: ManifestListRequest
 }
 
 function writeManifestFile(w: AvroWriter, m: ManifestFile, formatVersion: 2 | 3): void {
-  const count = (value: number | bigint | null): bigint => BigInt(value ?? 0);
+  const count = (value: number | bigint | null): bigint => {
+    if (value === null)
+      throw new SluiceError('INTERNAL', `manifest ${m.manifestPath} is to be listed without its counts`);
+    return BigInt(value);
+  };
   w.string(m.manifestPath);
   w.long(m.manifestLength);
   w.int(m.partitionSpecId);

@@ -1,6 +1,7 @@
 /** Merging of small manifests as Java's `ManifestMergeManager` does it. */
 import type { FileIO, OutputFile } from '../storage/file-io.ts';
 import { ADDED, bindSpec, DELETED, EXISTING, type ManifestEntry, ManifestWriter } from './manifest.ts';
+import { withCounts } from './manifest-counts.ts';
 import type { ManifestFile } from './manifest-list.ts';
 import { propertyAsInteger, specById, type TableMetadata } from './metadata.ts';
 import { knowsPartitionTypes } from './partition.ts';
@@ -53,6 +54,8 @@ export class ManifestMerger {
   readonly #newLocation: () => string;
   readonly #merged = new Map<string, ManifestFile>();
   readonly #locations: string[] = [];
+  /** Manifests whose list told no counts, for the next attempt. */
+  readonly #countedOnce = new Map<string, ManifestFile>();
 
   constructor(io: FileIO, newLocation: () => string) {
     this.#io = io;
@@ -75,8 +78,10 @@ export class ManifestMerger {
     existing: readonly ManifestFile[],
   ): Promise<ManifestFile[]> {
     const options = mergeOptions(metadata.properties);
-    const deletes = existing.filter((m) => m.content === 1);
-    const data = [...fresh, ...existing.filter((m) => m.content === 0 && holdsLiveFiles(m))];
+    const counted: ManifestFile[] = [];
+    for (const manifest of existing) counted.push(await this.#counted(manifest, metadata));
+    const deletes = counted.filter((m) => m.content === 1);
+    const data = [...fresh, ...counted.filter((m) => m.content === 0 && holdsLiveFiles(m))];
     if (!options.enabled) return [...data, ...deletes];
     const first = data[0];
     const specs = [...new Set(data.map((m) => m.partitionSpecId))].sort((a, b) => b - a);
@@ -94,6 +99,14 @@ export class ManifestMerger {
       }
     }
     return [...result, ...deletes];
+  }
+
+  async #counted(manifest: ManifestFile, metadata: TableMetadata): Promise<ManifestFile> {
+    const known = this.#countedOnce.get(manifest.manifestPath);
+    if (known !== undefined) return known;
+    const counted = await withCounts(this.#io, manifest, metadata);
+    if (counted !== manifest) this.#countedOnce.set(manifest.manifestPath, counted);
+    return counted;
   }
 
   async #mergeBin(

@@ -1,10 +1,14 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PartitionValue } from '../../../src/core/data-file.ts';
 import type { PrimitiveType, Schema } from '../../../src/core/schema.ts';
 import type { AvroField, AvroSchema } from '../../../src/iceberg/avro-schema.ts';
 import { AvroFileWriter } from '../../../src/iceberg/avro-writer.ts';
 import { ADDED, EXISTING, ManifestWriter } from '../../../src/iceberg/manifest.ts';
-import type { ManifestFile } from '../../../src/iceberg/manifest-list.ts';
+import {
+  type ManifestFile,
+  readManifestList,
+  writeManifestList,
+} from '../../../src/iceberg/manifest-list.ts';
 import { ManifestMerger } from '../../../src/iceberg/manifest-merge.ts';
 import { newTableMetadata, type PartitionSpec, type TableMetadata } from '../../../src/iceberg/metadata.ts';
 import { manifestEntries } from '../../../src/iceberg/table-files.ts';
@@ -189,5 +193,63 @@ describe('manifests of before the file sequence number (Iceberg 1.0 and older)',
       [EXISTING, 1n, 1n],
       [EXISTING, 2n, 2n],
     ]);
+  });
+});
+
+describe('manifests whose list tells no counts (version 1)', () => {
+  const uncounted = (manifest: ManifestFile): ManifestFile => ({
+    ...manifest,
+    addedFilesCount: null,
+    existingFilesCount: null,
+    deletedFilesCount: null,
+    addedRowsCount: null,
+    existingRowsCount: null,
+    deletedRowsCount: null,
+  });
+  const list = (manifests: ManifestFile[]) => ({
+    location: 'memory://t/metadata/list.avro',
+    formatVersion: 2 as const,
+    snapshotId: 9n,
+    parentSnapshotId: 2n,
+    sequenceNumber: 9n,
+    firstRowId: 0n,
+    manifests,
+  });
+
+  it('are counted, merged or not, so that no reader passes them over', async () => {
+    const table = metadataOf(schemaOf('string'), specOf('identity'));
+    for (const enabled of ['true', 'false']) {
+      io = new MemoryFileIO();
+      const metadata = { ...table, properties: { 'commit.manifest-merge.enabled': enabled } };
+      const existing = await twoManifests(metadata, 'x');
+      const result = await mergeUnder(metadata, existing.map(uncounted));
+      const { bytes } = writeManifestList(list(result));
+      const read = readManifestList(bytes, '').map((m) => [
+        [m.addedFilesCount, m.existingFilesCount, m.deletedFilesCount],
+        [m.addedRowsCount, m.existingRowsCount, m.deletedRowsCount],
+      ]);
+      const one = [
+        [1, 0, 0],
+        [10n, 0n, 0n],
+      ];
+      expect(read).toEqual([one, one]);
+    }
+  });
+
+  it('are read once for all attempts', async () => {
+    const metadata = metadataOf(schemaOf('string'), specOf('identity'));
+    const existing = (await twoManifests(metadata, 'x')).map(uncounted);
+    const read = vi.spyOn(io, 'read');
+    const merger = new ManifestMerger(io, () => 'memory://t/metadata/merged.avro');
+    await merger.merge(metadata, 9n, [], existing);
+    const reads = read.mock.calls.length;
+    await merger.merge(metadata, 9n, [], existing);
+    expect(read.mock.calls.length).toBe(reads);
+  });
+
+  it('are never listed without', () => {
+    const manifest = { manifestPath: 'm', sequenceNumber: 1n, minSequenceNumber: 1n } as ManifestFile;
+    const whole = { ...manifest, manifestLength: 1n, partitionSpecId: 0, content: 0, addedSnapshotId: 1n };
+    expect(() => writeManifestList(list([uncounted(whole as ManifestFile)]))).toThrow('without its counts');
   });
 });
