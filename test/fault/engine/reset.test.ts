@@ -54,7 +54,7 @@ async function recreate(partitions: number): Promise<void> {
 const deleteBefore = (partition: number, before: bigint) =>
   withCluster(bootstrap, (cluster) => cluster.deleteRecords(topic, partition, before));
 
-async function expectRows(expected: readonly string[]): Promise<VerifyReport> {
+async function expectRows(expected: readonly string[], duplicated = 0n): Promise<VerifyReport> {
   const io = new LocalFileIO();
   const table = await readIndependently(pipeline.catalogFile, pipeline.tableOf(topic), (path) =>
     io.read(path),
@@ -65,9 +65,9 @@ async function expectRows(expected: readonly string[]): Promise<VerifyReport> {
     const checkpoint = await pipeline.openCheckpoint();
     const report = await verifyTable({ checkpoint, catalog, io }, pipeline.tableOf(topic));
     expect(report).toMatchObject({
-      ok: true,
+      ok: duplicated === 0n,
       lost: 0n,
-      duplicated: 0n,
+      duplicated,
       unexpected: 0n,
       rows: expected.length,
     });
@@ -271,14 +271,14 @@ describe('a batch that was planned and could be read', () => {
 });
 
 describe('a move back', () => {
-  it('within one incarnation needs leave to double rows, and then verify knows of both', async () => {
+  it('within one incarnation needs leave to double rows, and verify goes on to tell of them', async () => {
     await begin(1);
     const values = await send(0, 20);
     await pipeline.run();
     await expect(reset(pipeline, resetRequest(topic, '15'))).rejects.toMatchObject({ code: 'RESET_REFUSED' });
     await reset(pipeline, resetRequest(topic, '15', { allowDuplicates: true }));
     await pipeline.run();
-    await expectRows([...values, ...values.slice(15)]);
+    await expectRows([...values, ...values.slice(15)], 5n);
   });
 
   it('over what a reset had passed over doubles nothing, and needs no leave', async () => {
