@@ -18,6 +18,9 @@ import { WireReader, WireWriter } from './wire.ts';
 /** No control message comes near this; a longer frame is not from a Kafka broker. */
 const MAX_CONTROL_FRAME_BYTES = 64 * 1024 * 1024;
 
+/** A broker refuses a renewal of a login that comes sooner after the last one (KIP-368). */
+const MIN_RENEWAL_MS = 1000;
+
 export interface ConnectionOptions {
   readonly address: BrokerAddress;
   readonly clientId: string;
@@ -241,9 +244,13 @@ export class BrokerConnection implements FrameSink {
       call: <Request, Response>(api: Api<Request, Response>, request: Request) => this.send(api, request),
     };
     const lifetimeMs = await authenticate(channel);
-    // Kafka's client renews after 85 to 95 % of the time, so that not all connections do it at once.
-    this.renewAtMs =
-      lifetimeMs > 0 ? startedAt + lifetimeMs * (0.85 + 0.1 * random()) : Number.POSITIVE_INFINITY;
+    if (lifetimeMs === 0) this.renewAtMs = Number.POSITIVE_INFINITY;
+    else {
+      // Kafka's client renews after 85 to 95 % of the time, so that not all connections do it at once. A broker takes a
+      // renewal at most once a second, and also after the end, where it is the first that comes.
+      const part = 0.85 + 0.1 * random();
+      this.renewAtMs = Math.max(startedAt + lifetimeMs * part, this.now() + MIN_RENEWAL_MS);
+    }
   }
 
   private now(): number {

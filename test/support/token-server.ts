@@ -28,8 +28,11 @@ export async function startTokenServer(subject: string): Promise<TokenServer> {
     request.resume().on('end', () => {
       if (state.answer !== null) return state.answer(response);
       if (request.headers.authorization !== expected || request.method !== 'POST') {
+        // As a careless server might: what it was given comes back.
+        const basic = (request.headers.authorization ?? '').slice('Basic '.length);
+        const secret = Buffer.from(basic, 'base64').toString().split(':').slice(1).join(':');
         response.writeHead(401, { 'content-type': 'application/json' });
-        response.end(JSON.stringify({ error: 'invalid_client', error_description: `no ${CLIENT.secret}` }));
+        response.end(JSON.stringify({ error: 'invalid_client', error_description: `not ${secret}` }));
         return;
       }
       state.issued++;

@@ -14,6 +14,8 @@ const TRIES = 3;
 const FIRST_WAIT_MS = 200;
 /** Between two tries to renew a token that still holds. */
 const RENEWAL_PAUSE_MS = 5000;
+/** So long a login waits for the new token while the old one still holds. */
+const RENEWAL_WAIT_MS = 1000;
 
 export interface TokenSourceOptions {
   readonly login: TokenLogin;
@@ -25,8 +27,7 @@ export interface TokenSourceOptions {
 }
 
 /**
- * The tokens of one process: fetched when first needed, renewed in the background before they expire, shared by all
- * connections. While the old one holds, a failure to renew it is only a warning; without any, `get` throws KAFKA_AUTH,
+ * The tokens of one process: fetched when first needed, renewed before they expire, shared by all connections. While the old one holds, a failure to renew it is only a warning; without any, `get` throws KAFKA_AUTH,
  * not retryable, after seconds.
  */
 export class TokenSource {
@@ -48,15 +49,25 @@ export class TokenSource {
     if (token === null || (token.expiresAtMs !== null && token.expiresAtMs <= now)) return this.fetch();
     if (now >= this.refreshAtMs) {
       this.refreshAtMs = now + RENEWAL_PAUSE_MS;
-      // In the background: the old one holds, so nobody needs to wait.
-      this.fetch().catch((error: unknown) => {
-        this.options.log?.({
-          level: 'warn',
-          msg: 'the token of OAUTHBEARER could not be renewed; the old one holds still',
-          error: messageOf(error),
-        });
-      });
+      return this.renew(token);
     }
+    return token;
+  }
+
+  /** The new token, or the old one where the new one does not come soon: it holds still. */
+  private async renew(old: OAuthToken): Promise<OAuthToken> {
+    const timer = new AbortController();
+    const fetching = this.fetch().catch((error: unknown) => {
+      this.options.log?.({
+        level: 'warn',
+        msg: 'the token of OAUTHBEARER could not be renewed; the old one holds still',
+        error: messageOf(error),
+      });
+      return old;
+    });
+    const soon = delay(RENEWAL_WAIT_MS, old, { signal: timer.signal }).catch(() => old);
+    const token = await Promise.race([fetching, soon]);
+    timer.abort();
     return token;
   }
 
