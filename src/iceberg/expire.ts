@@ -1,10 +1,11 @@
 /**
- * Expiry of snapshots within a commit, so that commit 10,000 costs what commit 10 costs (spec 50). It takes the oldest
- * ancestors of the branch that is written and nothing else; their manifest lists, and manifests that no snapshot names
- * any more, are deleted after the commit has landed. Data files are never deleted here.
+ * Expiry of snapshots within a commit, so that commit 10,000 costs what commit 10 costs (spec 50). It takes ancestors of
+ * the branch that is written, and of these only what Sluice wrote; their manifest lists, and manifests that no snapshot
+ * names any more, are deleted after the commit has landed. Data files are never deleted here.
  */
 import type { FileIO } from '../storage/file-io.ts';
 import type { ManifestFile } from './manifest-list.ts';
+import { markerOf } from './marker.ts';
 import {
   ancestorsOf,
   propertyAsInteger,
@@ -22,7 +23,7 @@ export interface SnapshotExpiry {
   /**
    * ... but not more than this many in all (twice `minSnapshotsToKeep` when left out): every snapshot is listed in each
    * metadata file, and a batch a second for five days would be 432,000. Of no effect where the table or the ref sets
-   * its own retention.
+   * its own retention, which goes before all three.
    */
   maxSnapshotsToKeep?: number;
 }
@@ -71,8 +72,10 @@ function retainedCount(
 }
 
 /**
- * The ancestors of `ref` that a commit on top of it may expire, oldest first. What any other branch retains or any tag
- * names is kept; snapshots outside the ref's history are left to `table expire`. Empty where `gc.enabled` is false.
+ * The ancestors of `ref` that a commit on top of it may expire, oldest first: those that bear a marker of Sluice, down to
+ * the first that does not. What others wrote is theirs to expire, and below it nothing is touched. What any other branch
+ * retains or any tag names is kept; snapshots outside the ref's history are left to `table expire`. Empty where
+ * `gc.enabled` is false.
  */
 export function selectExpired(
   metadata: TableMetadata,
@@ -83,7 +86,10 @@ export function selectExpired(
   if (metadata.properties['gc.enabled']?.toLowerCase() === 'false') return [];
   const chain = ancestorsOf(metadata, ref);
   const kept = retainedCount(chain, retentionOf(metadata, metadata.refs.get(ref), policy), nowMs, 1);
-  if (kept === chain.length) return [];
+  const below = chain.slice(kept);
+  const foreign = below.findIndex((s) => markerOf(s) === null);
+  const ours = foreign === -1 ? below : below.slice(0, foreign);
+  if (ours.length === 0) return [];
   const retained = new Set<bigint>();
   for (const [name, other] of metadata.refs) {
     if (name === ref) continue;
@@ -93,10 +99,7 @@ export function selectExpired(
     for (const s of history.slice(0, retainedCount(history, retentionOf(metadata, other, policy), nowMs, 0)))
       retained.add(s.snapshotId);
   }
-  return chain
-    .slice(kept)
-    .filter((s) => !retained.has(s.snapshotId))
-    .reverse();
+  return ours.filter((s) => !retained.has(s.snapshotId)).reverse();
 }
 
 /**

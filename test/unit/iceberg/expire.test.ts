@@ -6,7 +6,7 @@ import type { SqliteCatalog } from '../../../src/catalog/sqlite-catalog.ts';
 import type { LoadedTable } from '../../../src/iceberg/catalog.ts';
 import { commitBatch, type SnapshotExpiry } from '../../../src/iceberg/commit.ts';
 import { selectExpired } from '../../../src/iceberg/expire.ts';
-import { readManifestList } from '../../../src/iceberg/manifest-list.ts';
+import { readManifestList, writeManifestList } from '../../../src/iceberg/manifest-list.ts';
 import { ancestorsOf, type TableMetadata } from '../../../src/iceberg/metadata.ts';
 import { listLiveFiles } from '../../../src/iceberg/scan.ts';
 import { MemoryFileIO } from '../../../src/storage/memory-file-io.ts';
@@ -160,34 +160,63 @@ describe('snapshots are expired with the commit', () => {
     expect([await at('keep'), await at('audit'), await at('main')]).toEqual([2, 4, 16]);
   });
 
-  it('a snapshot that another writer overwrote with keeps its manifests for `table expire`', async () => {
-    await catalog.createTable(ORDERS, ordersRequest({ 'commit.manifest-merge.enabled': 'false' }));
+  it('snapshots of other writers are never expired, and stay readable', async () => {
+    await catalog.createTable(ORDERS, ordersRequest({ 'commit.manifest.min-count-to-merge': '3' }));
     await commit(3, undefined);
+    await overwriteForeign(77n);
+    await commit(9, { minSnapshotsToKeep: 2, maxAgeMs: 0 });
+    await overwriteForeign(78n);
+    await commit(9, { minSnapshotsToKeep: 2, maxAgeMs: 0 });
+    const { metadata } = await table();
+    const ids = metadata.snapshots.map((s) => s.snapshotId);
+    expect(ids.slice(0, 2)).toEqual([77n, 78n]);
+    const filesOf = async (id: bigint): Promise<number> =>
+      (await listLiveFiles(io, metadata, metadata.snapshots.find((s) => s.snapshotId === id)!)).dataFiles
+        .length;
+    expect(await Promise.all(ids.map(filesOf))).toEqual([3, 12, 20, 21]);
+  });
+
+  it('the history of another writer is whole after our first commit', async () => {
+    await catalog.createTable(ORDERS, ordersRequest());
+    for (let id = 1n; id <= 30n; id++) await overwriteForeign(id);
+    await commit(1, { minSnapshotsToKeep: 2, maxAgeMs: 0, maxSnapshotsToKeep: 2 });
+    const { metadata } = await table();
+    expect(ancestorsOf(metadata, 'main')).toHaveLength(31);
+  });
+
+  /** A snapshot without our marker on top, with what the head lists. */
+  async function overwriteForeign(snapshotId: bigint): Promise<void> {
     const loaded = await table();
-    const head = ancestorsOf(loaded.metadata, 'main')[0];
+    const head = ancestorsOf(loaded.metadata, 'main').at(0);
+    const manifestList = `memory://w/bronze/orders/metadata/snap-${snapshotId}.avro`;
+    const sequenceNumber = loaded.metadata.lastSequenceNumber + 1n;
+    const { bytes } = writeManifestList({
+      location: manifestList,
+      formatVersion: 2,
+      snapshotId,
+      parentSnapshotId: head?.snapshotId ?? null,
+      sequenceNumber,
+      firstRowId: 0n,
+      manifests: head === undefined ? [] : readManifestList(await io.read(head.manifestList!), ''),
+    });
+    await io.createNew(manifestList, bytes);
+    const snapshot = {
+      snapshotId,
+      parentSnapshotId: head?.snapshotId ?? null,
+      sequenceNumber,
+      timestampMs: clock.nowMs,
+      manifestList,
+      summary: { operation: 'overwrite' },
+    };
     await catalog.commitTable(
       loaded,
       [],
       [
-        {
-          action: 'add-snapshot',
-          snapshot: {
-            ...head,
-            snapshotId: 77n,
-            parentSnapshotId: head.snapshotId,
-            sequenceNumber: 4n,
-            summary: { operation: 'overwrite' },
-            manifestList: 'memory://w/bronze/orders/metadata/snap-77.avro',
-          },
-        },
-        { action: 'set-snapshot-ref', refName: 'main', ref: { type: 'branch', snapshotId: 77n } },
+        { action: 'add-snapshot', snapshot },
+        { action: 'set-snapshot-ref', refName: 'main', ref: { type: 'branch', snapshotId } },
       ],
     );
-    await io.createNew('memory://w/bronze/orders/metadata/snap-77.avro', await io.read(head.manifestList!));
-    await commit(6, { minSnapshotsToKeep: 2, maxAgeMs: 0 });
-    expect((await table()).metadata.snapshots.some((s) => s.snapshotId === 77n)).toBe(false);
-    expect(await io.stat('memory://w/bronze/orders/metadata/snap-77.avro')).toBeDefined();
-  });
+  }
 
   it('files that cannot be deleted are left and told, and the commit stands', async () => {
     await catalog.createTable(ORDERS, ordersRequest());
