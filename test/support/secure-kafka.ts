@@ -112,9 +112,7 @@ interface Places {
   jwks: string;
 }
 
-/* biome-ignore lint/suspicious/noTemplateCurlyInString: places that the launcher of the broker fills */
 const OWN_LISTENERS = 'PLAINTEXT://${bindHost}:${port},CONTROLLER://${bindHost}:${controllerPort}';
-/* biome-ignore lint/suspicious/noTemplateCurlyInString: places that the launcher of the broker fills */
 const OWN_ADVERTISED = 'PLAINTEXT://${advertisedHost}:${advertisedPort}';
 
 function properties({ ports, stores, store, authority, jwks }: Places): Record<string, string | number> {
@@ -137,7 +135,7 @@ function properties({ ports, stores, store, authority, jwks }: Places): Record<s
     'listener.name.mtls.ssl.truststore.location': authority.file,
     'listener.name.sasl.plain.sasl.jaas.config': `${modules}.plain.PlainLoginModule required ${plain};`,
     // So short that every test of a few seconds has to log in again.
-    'listener.name.sasl.plain.connections.max.reauth.ms': 2500,
+    'listener.name.sasl.plain.connections.max.reauth.ms': 3000,
     'listener.name.plainonly.plain.sasl.jaas.config': `${modules}.plain.PlainLoginModule required ${plain};`,
     'listener.name.saslssl.plain.sasl.jaas.config': `${modules}.plain.PlainLoginModule required ${plain};`,
     'listener.name.oauth.oauthbearer.sasl.jaas.config': `${modules}.oauthbearer.OAuthBearerLoginModule required;`,
