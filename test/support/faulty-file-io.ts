@@ -61,7 +61,8 @@ export class FaultyFileIO implements FileIO {
   }
 
   async create(path: string): Promise<OutputFile> {
-    const inner = await this.#call('create', path, () => this.#inner.create(path));
+    const open = () => this.#inner.create(path);
+    const inner = await this.#call('create', path, open, (file) => file.abort());
     return {
       path,
       get position() {
@@ -104,14 +105,22 @@ export class FaultyFileIO implements FileIO {
     return this.#call('delete', path, () => this.#inner.delete(path));
   }
 
-  async #call<T>(kind: FileCallKind, path: string, run: () => Promise<T>): Promise<T> {
+  /** `drop` lets go of a result that the caller will never see. */
+  async #call<T>(
+    kind: FileCallKind,
+    path: string,
+    run: () => Promise<T>,
+    drop?: (result: T) => Promise<void>,
+  ): Promise<T> {
     this.calls.push({ kind, path });
     if (this.#dead) throw lost(kind, path);
     const due = this.#due(kind, path);
     if (due?.when === 'before') throw this.#strike(due, kind, path);
     if (due === undefined) return run();
     // Whatever it came to, a refusal too, the caller does not learn of it.
-    await run().catch(() => undefined);
+    await run()
+      .then(drop)
+      .catch(() => undefined);
     throw this.#strike(due, kind, path);
   }
 
