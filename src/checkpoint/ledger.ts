@@ -38,6 +38,7 @@ export class LedgerBook {
   /** Per topic-partition the entry that was read into last, and per topic the table. */
   readonly #newest = new Map<string, LedgerEntry>();
   readonly #tables = new Map<string, string>();
+  #isReset = false;
 
   constructor(entries: readonly LedgerEntry[]) {
     for (const e of [...entries].sort((a, b) => a.firstBatch - b.firstBatch)) {
@@ -49,6 +50,7 @@ export class LedgerBook {
 
   /** `positions`: where a batch that is a reset has set the next offsets to read. */
   add(batch: DoneBatch, positions?: OffsetMap): void {
+    this.#isReset = batch.reset !== undefined;
     const topicIds = new Map(batch.topics.map((t) => [t.topic, t.topicId]));
     const tables = new Map(batch.funnel.map((range) => [range.topic, range.table]));
     // What was given up lies before what was read next.
@@ -132,7 +134,7 @@ export class LedgerBook {
     const last = list[list.length - 1];
     if (last !== undefined && last.entry.until === range.from) {
       last.entry.until = range.until;
-      if (range.until > range.from) last.entry.lastBatch = batchId;
+      last.entry.lastBatch = batchId;
       this.#remember(last.entry);
       return last;
     }
@@ -157,6 +159,7 @@ export class LedgerBook {
       lostOffsets: 0n,
       lostCut: false,
       gapSum: 0,
+      ...(this.#isReset ? { byReset: true as const } : {}),
     };
     const open = { entry };
     list.push(open);

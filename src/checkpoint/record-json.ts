@@ -117,6 +117,7 @@ export function decodeLedgerEntry(o: JsonObject): LedgerEntry {
     lostCut: o.boolean('lostCut'),
     gapSum: o.count('gapSum'),
   };
+  if (o.has('byReset') && o.boolean('byReset')) entry.byReset = true;
   checkAccount(entry);
   return entry;
 }

@@ -159,4 +159,6 @@ export interface LedgerEntry {
   lostCut: boolean;
   /** The checksum (core/gap-sum.ts) of all offsets that have no row and no quarantined record, gaps and lost ones, listed or not. */
   gapSum: number;
+  /** A reset set where it begins. */
+  byReset?: true;
 }

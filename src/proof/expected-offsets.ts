@@ -19,6 +19,8 @@ export class ExpectedOffsets {
   readonly cut = new OffsetRuns();
   readonly unlisted: number;
   readonly unlistedSum: number;
+  /** Offsets that were given up and not read later. */
+  readonly acceptedLoss: bigint;
   /** Something was read twice: counts of the entries do not add up to what should be there. */
   readonly overlaps: boolean;
 
@@ -29,9 +31,13 @@ export class ExpectedOffsets {
     const read = new OffsetRuns();
     let unlisted = 0;
     let unlistedSum = 0;
+    const lost = new OffsetRuns();
+    let unlistedLoss = 0n;
     for (const entry of this.entries) {
       read.addRun(Number(entry.from), Number(entry.until));
       const listed = addRowsOf(entry, rows);
+      lost.addIntervals(entry.lost);
+      unlistedLoss += entry.lost.reduce((rest, l) => rest - (l.until - l.from), entry.lostOffsets);
       if (!entry.gapsCut && !entry.lostCut) continue;
       this.cut.addRun(Number(entry.from), Number(entry.until));
       unlisted += entry.dropped + entry.control + entry.aborted + entry.holes + Number(entry.lostOffsets);
@@ -40,6 +46,7 @@ export class ExpectedOffsets {
     }
     // Where a range was read twice, an offset that has a row by either reading should be there, once.
     this.rows = rows.distinct();
+    this.acceptedLoss = unlistedLoss + BigInt(countWithout(lost, this.rows));
     this.overlaps = read.distinct().count !== read.count;
     this.unlisted = unlisted;
     this.unlistedSum = unlistedSum;
@@ -64,6 +71,15 @@ export class ExpectedOffsets {
     forEachStretch([read], (from, until) => appendInterval(ranges, from, until));
     return ranges;
   }
+}
+
+/** How many distinct offsets of `runs` are not in `others`. */
+function countWithout(runs: OffsetRuns, others: OffsetRuns): number {
+  let count = 0;
+  forEachStretch([runs, others], (from, until, [mine, theirs]) => {
+    if (mine > 0 && theirs === 0) count += until - from;
+  });
+  return count;
 }
 
 /** Adds an entry's range less its listed gaps and lost ranges, and returns how many offsets those are, with their checksum. */

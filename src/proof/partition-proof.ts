@@ -57,7 +57,7 @@ export function provePartition(
     control: sum((e) => e.control),
     aborted: sum((e) => e.aborted),
     holes: sum((e) => e.holes),
-    acceptedLoss: entries.reduce((n, e) => n + e.lostOffsets, 0n),
+    acceptedLoss: expected.reduce((n, e) => n + e.acceptedLoss, 0n),
     ...difference,
     misplaced: countsTell && sound ? BigInt(Math.abs(rows - sum((e) => e.rows))) : 0n,
     unlisted: expected.reduce((n, e) => n + e.unlisted, 0),

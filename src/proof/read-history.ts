@@ -99,7 +99,9 @@ function findHoles(history: PartitionHistory, { began, position }: ReadHistoryIn
       read.addRun(Number(from), Number(until));
       ends.push(Number(from), Number(until));
     }
-    if (i === 0 && first !== undefined) ends.push(Number(first));
+    // A reset may have begun it elsewhere, in another log than the one that the query began in.
+    if (i === 0 && first !== undefined && incarnation.entries[0]?.byReset === undefined)
+      ends.push(Number(first));
     if (i === history.incarnations.length - 1 && last !== undefined) ends.push(Number(last));
     const whole = new OffsetRuns();
     whole.addRun(Math.min(...ends), Math.max(...ends));

@@ -87,7 +87,7 @@ describe('the ledger', () => {
     );
     expect(shape(entries)).toEqual([
       ['one', 0, 0n, 30n, 0, 2],
-      ['one', 1, 5n, 6n, 0, 0],
+      ['one', 1, 5n, 6n, 0, 1],
     ]);
     expect(entries[0]).toMatchObject({
       rows: 20,
@@ -225,7 +225,7 @@ describe('the ledger', () => {
 
   it('keeps where a partition began, before anything was read of it', () => {
     const entries = mergeIntoLedger([], [batch(0, [read(0, 7n, 7n)]), batch(1, [read(0, 7n, 7n)])]);
-    expect(shape(entries)).toEqual([['one', 0, 7n, 7n, 0, 0]]);
+    expect(shape(entries)).toEqual([['one', 0, 7n, 7n, 0, 1]]);
     expect(shape(mergeIntoLedger(entries, [batch(2, [read(0, 7n, 9n)])]))).toEqual([
       ['one', 0, 7n, 9n, 0, 2],
     ]);
@@ -249,6 +249,7 @@ describe('the ledger', () => {
       ['one', 0, 0n, 0n, 1, 1],
       ['one', 1, 5n, 9n, 0, 0],
     ]);
+    expect(book.entries().map((e) => e.byReset)).toEqual([undefined, true, undefined]);
   });
 
   it('passes on that a batch had cut its own gaps', () => {
