@@ -90,7 +90,8 @@ export class BrokerConnection implements FrameSink {
       onBytes: (count, buffer) => this.onBytes(count, buffer),
     });
     this.socket.on('error', (e) => {
-      const fault = transport.faultOf(e, options.address);
+      // What has worked breaks for reasons that pass: then a new connection tells what is wrong.
+      const fault = this.stage === 'used' ? null : transport.faultOf(e, options.address);
       if (fault !== null) this.fail(fault);
       else this.lost(describeSocketError(e), e, true);
     });

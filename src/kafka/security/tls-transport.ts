@@ -69,6 +69,8 @@ export function tlsFault(error: Error, address: BrokerAddress, ownCertificate: b
         'mend advertised.listeners, or turn the check off by an empty kafka.ssl.endpoint.identification.algorithm',
     );
   }
+  // The broker's own trouble, which may pass.
+  if (/ALERT_(INTERNAL_ERROR|USER_CANCELLED|CLOSE_NOTIFY)/.test(code)) return null;
   if (/ALERT/.test(code)) return alertFault(code, broker, ownCertificate, error);
   if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|UNKNOWN_PROTOCOL|HTTP_REQUEST/.test(code)) {
     return new SluiceError(
