@@ -5,6 +5,14 @@ export const BATCH_KINDS = ['offsets', 'commits', 'plan', 'prepared', 'done'] as
 export type BatchKind = (typeof BATCH_KINDS)[number];
 
 const BATCH_ID = /^(?:0|[1-9]\d{0,15})$/;
+/** `plan/7.json`, and `plan/7.<writer id>.json` where two processes planned at once. */
+const PLAN_NAME = /^_sluice\/plan\/(0|[1-9]\d{0,15})(?:\.[A-Za-z0-9_-]{1,100})?\.json$/;
+
+/** The batch of a plan's file, named as in the checkpoint; null where the name is none of a plan. */
+export function planBatchId(name: string): number | null {
+  const match = PLAN_NAME.exec(name);
+  return match === null ? null : Number(match[1]);
+}
 
 /** `offsets/7`, `_sluice/plan/7.json`. */
 export function batchFileName(kind: BatchKind, batchId: number): string {
@@ -20,6 +28,8 @@ export class BatchIndex {
     prepared: new Set(),
     done: new Set(),
   };
+  /** Names of the plans of a batch, relative to the checkpoint. */
+  readonly #plans = new Map<number, Set<string>>();
   /** Names of Hadoop's checksum files, relative to the checkpoint. */
   readonly #checksums = new Set<string>();
   /** The highest batch that `ledger/` covers, by its file names. */
@@ -48,6 +58,26 @@ export class BatchIndex {
 
   remove(kind: BatchKind, batchId: number): void {
     this.#ids[kind].delete(batchId);
+    if (kind === 'plan') this.#plans.delete(batchId);
+  }
+
+  /** The names of the files of a batch. */
+  namesOf(kind: BatchKind, batchId: number): string[] {
+    if (kind === 'plan') return [...(this.#plans.get(batchId) ?? [])];
+    return this.has(kind, batchId) ? [batchFileName(kind, batchId)] : [];
+  }
+
+  addPlan(batchId: number, name: string): void {
+    this.#ids.plan.add(batchId);
+    const names = this.#plans.get(batchId);
+    if (names === undefined) this.#plans.set(batchId, new Set([name]));
+    else names.add(name);
+  }
+
+  removePlan(batchId: number, name: string): void {
+    const names = this.#plans.get(batchId);
+    names?.delete(name);
+    if (names?.size === 0) this.remove('plan', batchId);
   }
 
   latest(kind: BatchKind): number | null {
@@ -78,7 +108,9 @@ export class BatchIndex {
       else if (/^\.\d+\.crc$/.test(name)) this.#checksums.add(`${directory}/${name}`);
       return;
     }
-    const m = directory === '_sluice' ? /^(plan|prepared|done|ledger)\/(\d{1,16})\.json$/.exec(name) : null;
+    const planned = planBatchId(`${directory}/${name}`);
+    if (planned !== null) this.addPlan(planned, `${directory}/${name}`);
+    const m = directory === '_sluice' ? /^(prepared|done|ledger)\/(\d{1,16})\.json$/.exec(name) : null;
     if (m === null || !BATCH_ID.test(m[2])) return;
     if (m[1] === 'ledger') this.ledgerFiles.push(Number(m[2]));
     else this.#ids[m[1] as BatchKind].add(Number(m[2]));

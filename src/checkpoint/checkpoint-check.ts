@@ -3,10 +3,10 @@ import { isSluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { BATCH_KINDS, BatchIndex, batchFileName } from './batch-index.ts';
 import { CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
-import { parseEnvelope } from './envelope.ts';
 import { parseLedger } from './ledger-store.ts';
+import { isPlanOf, parsePlan } from './plan-file.ts';
 import { readRecord } from './record-file.ts';
-import { decodeDone, decodePlan, decodePrepared } from './record-json.ts';
+import { decodeDone, decodePrepared } from './record-json.ts';
 import type { BatchPlan, DoneBatch, LostRange, PreparedBatch } from './records.ts';
 import { restartPoint } from './restart-point.ts';
 import * as spark from './spark-format.ts';
@@ -113,17 +113,15 @@ class Check {
       await this.#read(() =>
         files.read(batchFileName('commits', batchId), FILE_KINDS.commits, spark.parseCommitLog),
       );
-    const plan = has('plan')
-      ? await this.#read(() =>
-          files.read(
-            batchFileName('plan', batchId),
-            FILE_KINDS.plan,
-            (bytes) => parseEnvelope('plan', bytes, decodePlan).record,
-          ),
-        )
-      : null;
-    const fits = plan !== null && offsets !== null && isPlanOf(plan, offsets);
-    if (plan !== null && offsets !== null && !fits)
+    const plans: BatchPlan[] = [];
+    for (const name of this.#index.namesOf('plan', batchId)) {
+      const plan = await this.#read(() =>
+        files.read(name, FILE_KINDS.plan, (bytes) => parsePlan(bytes).record),
+      );
+      if (plan !== null) plans.push(plan);
+    }
+    const plan = offsets === null ? null : (plans.find((p) => isPlanOf(p, batchId, offsets)) ?? null);
+    if (plans.length > 0 && offsets !== null && plan === null)
       this.result.notes.push(
         `batch ${batchId}: its plan is not the one that offsets/${batchId} was written under; another engine planned it, or two processes ran at once`,
       );
@@ -131,7 +129,7 @@ class Check {
       batchId,
       offsets,
       committed: has('commits'),
-      plan: fits ? plan : null,
+      plan,
       prepared: has('prepared')
         ? await this.#read(() => readRecord(files, 'prepared', batchId, decodePrepared))
         : null,
@@ -154,13 +152,6 @@ class Check {
       return undefined;
     }
   }
-}
-
-function isPlanOf(plan: BatchPlan, offsets: spark.OffsetLogEntry): boolean {
-  return (
-    plan.batchTimestampMs === offsets.batchTimestampMs &&
-    plan.ranges.every((r) => getOffset(offsets.offsets, r.topic, r.partition) === r.until)
-  );
 }
 
 function batchFaults(batch: BatchFiles, before: OffsetMap | null): string[] {

@@ -75,7 +75,7 @@ export class Checkpoint {
     this.#options = options;
     this.#files = files;
     this.#index = index;
-    this.#plan = new PlanFile(files, options.owner, options.now, options.warn);
+    this.#plan = new PlanFile(files, index, options.owner, options.now, options.warn);
     this.#lease = new Lease({ ...options, files });
     this.#history = new BatchHistory(files, index);
   }
@@ -133,10 +133,12 @@ export class Checkpoint {
     this.#assertWritable();
     this.#assertNext(plan.batchId);
     const offsets = batchFileName('offsets', plan.batchId);
-    if (await this.#files.exists(offsets))
-      throw this.#concurrent(offsets, await this.#plan.writer(plan.batchId));
+    if (await this.#files.exists(offsets)) {
+      const found = await this.#files.readBytes(offsets, FILE_KINDS.offsets.maxBytes);
+      const [planner] = await this.#plan.planners(plan.batchId, parsedOffsets(found));
+      throw this.#concurrent(offsets, planner);
+    }
     await this.#plan.write(plan);
-    this.#index.add('plan', plan.batchId);
   }
 
   /** The plan that `offsets/N` was written under; null where there is none, as when Spark planned the batch. */
@@ -151,9 +153,8 @@ export class Checkpoint {
   /**
    * Writes `offsets/N`: from now on batch N is exactly these ranges. Never overwrites. Spark's format has no place for
    * a writer, so when the file is there already it is taken for our own only if it holds the very text that we wanted
-   * to write and `plan/N`, which names its writer, is ours: then the storage had applied an earlier call and lost its
-   * reply. Everything else is CHECKPOINT_CONCURRENT, naming both. (Should two processes ever plan the same ranges in the
-   * same millisecond, the second is stopped by `prepared/N` or `done/N`, which do hold the writer.)
+   * to write and ours is the only plan that fits it: then the storage had applied an earlier call and lost its reply.
+   * Everything else is CHECKPOINT_CONCURRENT, naming both.
    */
   async writeOffsets(batchId: number, offsets: OffsetMap, batchTimestampMs: number): Promise<void> {
     this.#assertWritable();
@@ -165,14 +166,13 @@ export class Checkpoint {
     this.#tried.add(name);
     if (!(await this.#files.createNew(name, bytes))) {
       const found = await this.#files.readBytes(name, FILE_KINDS.offsets.maxBytes);
-      const planner = await this.#plan.writer(batchId);
-      const ours = planner === undefined ? triedBefore : planner.writerId === this.#options.owner.writerId;
-      if (!ours || found === null || Buffer.compare(found, bytes) !== 0) {
-        await this.#plan.giveBack(batchId);
-        throw this.#concurrent(
-          name,
-          planner?.writerId === this.#options.owner.writerId ? await this.#plan.writer(batchId) : planner,
-        );
+      const planners = await this.#plan.planners(batchId, parsedOffsets(found));
+      const other = planners.find((w) => w.writerId !== this.#options.owner.writerId);
+      const same = found !== null && Buffer.compare(found, bytes) === 0;
+      const ours = same && (planners.length === 0 ? triedBefore : other === undefined);
+      if (!ours) {
+        if (!same) await this.#plan.withdraw(batchId);
+        throw this.#concurrent(name, other ?? planners[0]);
       }
     }
     await this.#plan.confirm(batchId);
@@ -392,6 +392,16 @@ function formatted(format: () => Uint8Array): Uint8Array {
   } catch (error) {
     if (error instanceof Malformed)
       throw new SluiceError('INTERNAL', `offsets are not written: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** Null where it is no offset log of a version that is known here: then it fits no plan in particular. */
+function parsedOffsets(bytes: Uint8Array | null): spark.OffsetLogEntry | null {
+  try {
+    return bytes === null ? null : spark.parseOffsetLog(bytes);
+  } catch (error) {
+    if (error instanceof Malformed) return null;
     throw error;
   }
 }

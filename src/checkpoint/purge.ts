@@ -99,7 +99,6 @@ async function deleteBatchFile(context: PurgeContext, kind: BatchKind, batchId: 
     await files.delete(checksum);
     index.removeChecksum(checksum);
   }
-  if (!index.has(kind, batchId)) return;
-  await files.delete(batchFileName(kind, batchId));
+  for (const name of index.namesOf(kind, batchId)) await files.delete(name);
   index.remove(kind, batchId);
 }

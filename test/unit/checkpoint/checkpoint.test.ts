@@ -14,6 +14,7 @@ import {
   preparedOf,
   runBatches,
 } from '../../support/checkpoint.ts';
+import { FaultyFileIO } from '../../support/faulty-file-io.ts';
 
 const bytes = (s: string) => new TextEncoder().encode(s);
 const put = (io: FileIO, name: string, content: string) => io.replace(`${LOCATION}/${name}`, bytes(content));
@@ -260,6 +261,7 @@ describe('the steps of a batch', () => {
     await second.writePlan({ ...planOf(0), clusterId: 'third' });
     await second.writeOffsets(0, endsOf(0), planOf(0).batchTimestampMs);
     expect((await (await openCheckpoint(io)).plan(0))?.clusterId).toBe('third');
+    expect((await listFiles(io)).filter((f) => f.startsWith('_sluice/plan/'))).toHaveLength(1);
   });
 
   it('keep the initial offsets of the first start', async () => {
@@ -430,28 +432,80 @@ describe('two processes on one checkpoint', () => {
     expect(await (await openCheckpoint(io)).offsets(2)).toEqual(endsOf(2));
   });
 
-  it('the loser puts back the plan that it replaced at the last moment', async () => {
+  it.each(['before', 'after'])(
+    "a plan that another process writes %s the winner's takes nothing away, even when both die",
+    async (order) => {
+      const { io, A, B } = await pair();
+      // B has looked for offsets/2 and found none; its plan comes when A is through.
+      const late = { ...planOf(2), clusterId: 'b', batchTimestampMs: planOf(2).batchTimestampMs + 1 };
+      if (order === 'before') {
+        await B.writePlan(late);
+        await A.writePlan({ ...planOf(2), clusterId: 'a' });
+        await A.writeOffsets(2, endsOf(2), planOf(2).batchTimestampMs);
+      } else {
+        const exists = io.stat.bind(io);
+        io.stat = async (path) => (path.endsWith('offsets/2') ? undefined : exists(path));
+        await A.writePlan({ ...planOf(2), clusterId: 'a' });
+        await A.writeOffsets(2, endsOf(2), planOf(2).batchTimestampMs);
+        await B.writePlan(late);
+        io.stat = exists;
+      }
+      const next = makeProcess(io);
+      const C = await Checkpoint.open(next.options);
+      expect(C.restart()).toEqual({ kind: 'rerun', batchId: 2 });
+      expect((await C.plan(2))?.clusterId).toBe('a');
+      expect(next.warnings).toEqual([]);
+      // B finds out and takes its own away, not A's.
+      await expect(B.writeOffsets(2, endsOf(2), late.batchTimestampMs)).rejects.toMatchObject({
+        code: 'CHECKPOINT_CONCURRENT',
+      });
+      expect((await listFiles(io)).filter((f) => f.startsWith('_sluice/plan/2'))).toHaveLength(1);
+      expect((await (await openCheckpoint(io)).plan(2))?.clusterId).toBe('a');
+    },
+  );
+
+  it('plans of both go when the batch is purged', async () => {
     const { io, A, B } = await pair();
-    await A.writePlan({ ...planOf(2), clusterId: 'a' });
-    // B has looked for offsets/2 and found none; its replacement of the plan comes after A is through.
-    let release: () => void = () => undefined;
-    const gate = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const original = io.replace.bind(io);
-    io.replace = async (path, content) => {
-      if (path.endsWith('plan/2.json')) await gate;
-      return original(path, content);
-    };
-    const late = B.writePlan({ ...planOf(2), clusterId: 'b' });
-    io.replace = original;
+    await B.writePlan({ ...planOf(2), batchTimestampMs: 7 });
+    await A.writePlan(planOf(2));
     await A.writeOffsets(2, endsOf(2), planOf(2).batchTimestampMs);
-    release();
-    await late;
-    await expect(B.writeOffsets(2, endsOf(2), planOf(2).batchTimestampMs + 1)).rejects.toMatchObject({
-      code: 'CHECKPOINT_CONCURRENT',
+    const C = await openCheckpoint(io);
+    await finishBatch(C, 2, 'c');
+    await runBatches(C, 3, 7);
+    expect((await listFiles(io)).filter((f) => f.startsWith('_sluice/plan/2'))).toHaveLength(2);
+    await C.purge(2);
+    expect((await listFiles(io)).filter((f) => f.startsWith('_sluice/plan/'))).toEqual([
+      '_sluice/plan/5.json',
+      '_sluice/plan/6.json',
+    ]);
+  });
+
+  it('a plan that cannot be read is a fault only where no other fits', async () => {
+    const { io, A, B } = await pair();
+    await B.writePlan({ ...planOf(2), batchTimestampMs: 7 });
+    await A.writePlan(planOf(2));
+    await A.writeOffsets(2, endsOf(2), planOf(2).batchTimestampMs);
+    const names = (await listFiles(io)).filter((f) => f.startsWith('_sluice/plan/2'));
+    expect(names).toHaveLength(2);
+    await put(io, '_sluice/plan/2.json', '{');
+    expect(await (await openCheckpoint(io)).plan(2)).toEqual(planOf(2));
+    await put(io, names.find((f) => f !== '_sluice/plan/2.json')!, '{');
+    await expect((await openCheckpoint(io)).plan(2)).rejects.toMatchObject({ code: 'CHECKPOINT_CORRUPT' });
+  });
+
+  it('a plan whose reply was lost is known again, and replaced', async () => {
+    const io = new MemoryFileIO();
+    const faulty = new FaultyFileIO(io, {
+      faults: [{ kind: 'createNew', path: /plan/, nth: 1, when: 'after' }],
     });
-    expect((await (await openCheckpoint(io)).plan(2))?.clusterId).toBe('a');
+    const checkpoint = await openCheckpoint(faulty);
+    await expect(checkpoint.writePlan(planOf(0))).rejects.toMatchObject({ code: 'STORAGE_UNREACHABLE' });
+    await checkpoint.writePlan({ ...planOf(0), clusterId: 'again' });
+    await checkpoint.writeOffsets(0, endsOf(0), planOf(0).batchTimestampMs);
+    expect((await listFiles(io)).filter((f) => f.startsWith('_sluice/plan/'))).toEqual([
+      '_sluice/plan/0.json',
+    ]);
+    expect((await (await openCheckpoint(io)).plan(0))?.clusterId).toBe('again');
   });
 
   it("a plan of the very same text is not taken for one's own", async () => {
