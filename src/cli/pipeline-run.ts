@@ -8,6 +8,7 @@ import type { CliContext } from './context.ts';
 import { processHost } from './host.ts';
 import { createLog, type Log, type LogFormat, type LogLevel } from './log.ts';
 import { onShutdown } from './shutdown.ts';
+import { keepYoungGenerationSmall } from './young-generation.ts';
 
 export interface PipelineRunOptions {
   logFormat: LogFormat;
@@ -64,6 +65,7 @@ export async function runHere(
     beforeLine: clear,
   });
   const { engine, progress, progressLog, storage } = await modules;
+  keepYoungGenerationSmall();
   const kept = await progressLog.ProgressLog.open({
     files: storage.resolveFileIO(config.checkpointLocation),
     checkpointLocation: config.checkpointLocation,

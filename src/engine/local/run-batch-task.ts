@@ -16,7 +16,9 @@ import { TableWriter } from './table-writer.ts';
 
 /** Shares of the task's memory: the rest is room for what the codecs allocate until it is collected. */
 const READ_SHARE = 0.35;
-const WRITE_SHARE = 0.35;
+const WRITE_SHARE = 0.45;
+/** What the writers of a topic take beside their buffers: objects, ranges of values, footers. */
+const TOPIC_OVERHEAD_BYTES = 100 * 1024;
 const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
 
 export interface TaskHost {
@@ -57,7 +59,7 @@ export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<Bat
       },
       ranges: task.ranges,
       isolationLevel: task.reader.isolationLevel,
-      budgetBytes: Math.floor(task.budgetBytes * READ_SHARE),
+      budgetBytes: Math.floor(bufferBudget(task) * READ_SHARE),
       signal: host.signal,
       checkUtf8Values: task.topics.some((t) => t.checkUtf8Values),
       checkUtf8Keys: task.topics.some((t) => t.checkUtf8Keys),
@@ -80,6 +82,11 @@ export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<Bat
   }
 }
 
+/** The memory of the task that is left for buffers; half of it at least, however many topics there are. */
+function bufferBudget(task: BatchTask): number {
+  return Math.max(task.budgetBytes / 2, task.budgetBytes - task.topics.length * TOPIC_OVERHEAD_BYTES);
+}
+
 /** The writers of one task: a data and a quarantine writer per topic, opened when first needed. */
 class TaskWriters {
   private readonly task: BatchTask;
@@ -98,7 +105,7 @@ class TaskWriters {
     this.host = host;
     this.naming = new FileNaming(task.batchId, task.taskIndex, task.attempt, task.writerId);
     this.topics = new Map(task.topics.map((t) => [t.topic, t]));
-    this.writeLimitBytes = Math.floor(task.budgetBytes * WRITE_SHARE);
+    this.writeLimitBytes = Math.floor(bufferBudget(task) * WRITE_SHARE);
     this.rowGroupBytes = Math.min(MAX_ROW_GROUP_BYTES, Math.floor(this.writeLimitBytes / 2));
   }
 

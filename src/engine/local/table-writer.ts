@@ -10,6 +10,9 @@ import { Spill } from './spill.ts';
 /** Open data files of one table and task; beyond it, rows of further partitions wait (see `spill`). */
 export const MAX_OPEN_FILES = 64;
 
+/** Of the memory, before the spill is written. */
+const SPILL_SHARE = 0.6;
+
 /** Files that are ended at the same time. */
 const CLOSED_AT_ONCE = 8;
 
@@ -18,7 +21,7 @@ const CLOSED_AT_ONCE = 8;
  * `settle` writes out what is due, so that memory stays within the limit given there.
  *
  * Rows that would open more than MAX_OPEN_FILES partitions at once are spilled and written sorted by partition when they
- * have taken half of the memory, so that a topic whose timestamps are scattered over years neither fails nor holds
+ * have taken most of the memory, so that a topic whose timestamps are scattered over years neither fails nor holds
  * hundreds of row groups.
  */
 export class TableWriter {
@@ -74,7 +77,7 @@ export class TableWriter {
   async settle(limitBytes: number): Promise<void> {
     for (const series of this.open.values()) await series.settle();
     // Written seldom and much at a time: each time makes a file for each of its partitions.
-    if (this.spill.bytes > limitBytes / 2) await this.writeSpill();
+    if (this.spill.bytes > limitBytes * SPILL_SHARE) await this.writeSpill();
     let held = this.bufferedBytes;
     while (held > limitBytes) {
       await this.largest()?.settle(true);
