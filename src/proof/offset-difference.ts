@@ -34,14 +34,22 @@ const IN_FLIGHT = 2;
 const FOUND = 3;
 const LAYERS = 4;
 
+export interface Comparison {
+  difference: OffsetDifference;
+  /** Rows of a batch in flight, which are no difference. */
+  early: number;
+  /**
+   * The gaps that are not listed do not fit, and it may be that only rows of a batch in flight stand in them, of another
+   * incarnation at the same offsets: nobody can tell before the batch is finished.
+   */
+  undecided: boolean;
+}
+
 /**
  * Compares what should be there with what is, offset by offset. Rows that do not tell their incarnation (`unnamed`) fill
- * what is missing in any. `early`: rows of a batch in flight, which are no difference.
+ * what is missing in any.
  */
-export function compareOffsets(
-  sides: readonly Side[],
-  unnamed: OffsetRuns,
-): OffsetDifference & { early: number } {
+export function compareOffsets(sides: readonly Side[], unnamed: OffsetRuns): Comparison {
   const tally = new Tally();
   const cut = new OffsetRuns();
   for (const { expected } of sides) cut.addAll(expected.cut);
@@ -57,7 +65,7 @@ export function compareOffsets(
     const sum = sides.reduce((s, { expected }) => addSums(s, expected.unlistedSum), 0);
     tally.settleUnlisted(unlisted, sum);
   } else tally.settleUnlisted(0, 0);
-  return tally.difference();
+  return tally.comparison();
 }
 
 class Tally {
@@ -72,6 +80,9 @@ class Tally {
   /** Missing offsets of entries that do not list all their gaps. */
   private absent = 0;
   private absentSum = 0;
+  /** Offsets of such entries whose row may be one of a batch in flight. */
+  private ambiguous = 0;
+  private undecided = false;
 
   add(from: number, until: number, times: Int32Array, sides: number): void {
     const size = until - from;
@@ -100,6 +111,7 @@ class Tally {
     }
     let unnamed = times[sides * LAYERS];
     const filled = Math.min(unnamed, missing);
+    if (inCut && filled > 0 && allowance > 0) this.ambiguous += size;
     missing -= filled;
     unnamed -= filled;
     const taken = Math.min(unnamed, allowance);
@@ -139,14 +151,15 @@ class Tally {
       this.candidates = [];
       return;
     }
+    this.undecided = this.ambiguous > 0;
     // As many, but others: at least one record is lost, and a row is there that should not be.
     const others = this.absent === unlisted ? 1 : 0;
     this.lost += Math.max(this.absent - unlisted, others);
     this.unexpected += Math.max(unlisted - this.absent, others);
   }
 
-  difference(): OffsetDifference & { early: number } {
-    return {
+  comparison(): Comparison {
+    const difference = {
       lost: BigInt(this.lost),
       duplicated: BigInt(this.duplicated),
       unexpected: BigInt(this.unexpected),
@@ -154,7 +167,7 @@ class Tally {
       doubled: this.doubled,
       unknown: this.unknown,
       candidates: this.candidates,
-      early: this.early,
     };
+    return { difference, early: this.early, undecided: this.undecided };
   }
 }

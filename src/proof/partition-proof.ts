@@ -1,3 +1,4 @@
+import { SluiceError } from '../errors.ts';
 import { ExpectedOffsets } from './expected-offsets.ts';
 import type { FieldCounts } from './field-counter.ts';
 import type { FoundPartition } from './found-rows.ts';
@@ -28,7 +29,7 @@ export interface PartitionProof extends OffsetDifference {
   counts?: FieldCounts;
 }
 
-/** Compares what was read of a partition into `table` with what is there; undefined where nothing was. */
+/** Compares what was read of a partition into `table` with what is there; undefined where nothing was. Throws NOT_VERIFIABLE. */
 export function provePartition(
   history: PartitionHistory,
   table: string,
@@ -38,10 +39,11 @@ export function provePartition(
   if (!expected.some((e) => e.concerned)) return undefined;
   // Of an incarnation that was never read nothing is expected.
   for (const id of strangeIds(history, found)) expected.push(new ExpectedOffsets(nothingOf(id), table));
-  const { early, ...difference } = compareOffsets(
+  const { difference, early, undecided } = compareOffsets(
     expected.map((e) => ({ expected: e, found: foundOf(found, e.topicIds) })),
     foundOf(found, null),
   );
+  if (undecided) throw notDecidable(history, table);
   const entries = expected.flatMap((e) => e.entries);
   const sum = (of: (e: (typeof entries)[number]) => number): number => entries.reduce((n, e) => n + of(e), 0);
   const rows = countOf(found?.rows);
@@ -63,6 +65,14 @@ export function provePartition(
     unlisted: expected.reduce((n, e) => n + e.unlisted, 0),
     ...(found?.counter === undefined ? {} : { counts: found.counter.counts() }),
   };
+}
+
+function notDecidable({ topic, partition }: PartitionHistory, table: string): SluiceError {
+  return new SluiceError(
+    'NOT_VERIFIABLE',
+    `${topic}-${partition}: a batch is not finished whose offsets repeat those of an earlier incarnation of the topic, and not all gaps of that one are listed; run the pipeline, then verify table ${table} again`,
+    { context: { table, topic, partition } },
+  );
 }
 
 /** Topic ids that rows bear and that the checkpoint never read. */
