@@ -1,22 +1,12 @@
 /** A process that stood still (SIGSTOP) for longer than its lease held, while another one took its work over. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkExactlyOnce } from '../support/exactly-once.ts';
 import { type FaultTopics, twoTopics } from '../support/fault-topics.ts';
 import { useKafka } from '../support/kafka.ts';
+import { standsStill } from '../support/process-state.ts';
 import { type CliRun, TestPipeline } from '../support/test-pipeline.ts';
-
-/** Waits until a process stands still. */
-async function standsStill(pid: number): Promise<void> {
-  for (;;) {
-    const state = execFileSync('ps', ['-o', 'state=', '-p', String(pid)]).toString();
-    if (state.trim().startsWith('T')) return;
-    await delay(20);
-  }
-}
 
 describe('a process that stands still and wakes', () => {
   const { bootstrap } = useKafka();

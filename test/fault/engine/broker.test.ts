@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { checkExactlyOnce } from '../../support/exactly-once.ts';
 import { createTopic, fillOdd, oddRecord } from '../../support/fault-topics.ts';
+import { readIndependently } from '../../support/independent-table.ts';
 import { type Broker, startBroker, useKafka } from '../../support/kafka.ts';
 import { withCluster } from '../../support/kafka-topics.ts';
 import { Produced } from '../../support/produced.ts';
@@ -54,6 +55,25 @@ const newPipeline = (more: { topics?: string[] } = {}) =>
     source: { 'kafka.request.timeout.ms': 1000 },
   });
 
+const CLI_ARGS = (pipeline: TestPipeline) => [
+  'run',
+  '-c',
+  join(pipeline.directory, 'sluice.yaml'),
+  '--available-now',
+];
+
+/** The data files that the tables refer to, sorted. */
+async function checkTables(pipeline: TestPipeline): Promise<{ dataFiles: string[] }> {
+  const dataFiles: string[] = [];
+  for (const topic of topics) {
+    for (const name of [pipeline.tableOf(topic), `${pipeline.tableOf(topic)}__quarantine`]) {
+      const table = await readIndependently(pipeline.catalogFile, name);
+      dataFiles.push(...(table?.files ?? []).map((file) => file.path.replace(/^file:\/\//, '')));
+    }
+  }
+  return { dataFiles: dataFiles.sort() };
+}
+
 describe('the network', () => {
   it.each<[ProxyAction, number, number]>([
     ['reset', 30, 5],
@@ -74,6 +94,40 @@ describe('the network', () => {
       proxy.arm(null);
     }
     expect(proxy.struck - struck).toBe(times);
+    await checkExactlyOnce({ pipeline, produced, topics });
+    pipeline.remove();
+  });
+
+  it('hangs while the run is asked to end: the batch is abandoned, leaves no file, and is read again', async () => {
+    const pipeline = newPipeline();
+    const stop = new AbortController();
+    const { summary } = await pipeline.run(
+      {
+        stop: stop.signal,
+        onBatch: () => {
+          // What is planned next is not read any more.
+          proxy.arm({ action: 'stall', afterBytes: 60_000, times: 1000 });
+          void proxy.nextStrike().then(() => stop.abort());
+        },
+      },
+      (config) => {
+        config.shutdownTimeoutMs = 600;
+      },
+    );
+    expect(summary).toMatchObject({ stopped: 'abandoned', batches: 1 });
+    const data = () => pipeline.files(pipeline.warehouse).filter((file) => file.endsWith('.parquet'));
+    const { dataFiles } = await checkTables(pipeline);
+    expect(data()).toEqual(dataFiles);
+    const cli = await pipeline.cli({
+      onStart: (child) => {
+        void proxy.nextStrike().then(() => child.kill('SIGTERM'));
+      },
+      args: [...CLI_ARGS(pipeline), '--set', 'shutdown.timeout=600 ms'],
+    });
+    expect(cli.code, cli.stderr).toBe(75);
+    expect(cli.stderr).toMatch(/SHUTDOWN_TIMEOUT|was abandoned|is left/);
+    proxy.arm(null);
+    await pipeline.run();
     await checkExactlyOnce({ pipeline, produced, topics });
     pipeline.remove();
   });
