@@ -141,6 +141,10 @@ function checkRule(values: Values, index: number, fault: Report, warn: Report): 
       at('timeZone'),
       `expected an IANA time zone such as UTC or Asia/Seoul, found ${shown(zone)}`,
     );
+  const keep = values.get<number>('tables[]', 'keepSnapshots', index);
+  const max = values.get<number>('tables[]', 'maxSnapshots', index);
+  if (keep !== undefined && max !== undefined && max < keep)
+    fault('CONTRADICTION', at('maxSnapshots'), `keepSnapshots asks for ${keep}; give at least as many`);
   const seen = new Set<string>();
   for (const text of values.get<string[]>('tables[]', 'partitionBy', index) ?? []) {
     const field = parsePartitionField(text);

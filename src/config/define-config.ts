@@ -39,6 +39,9 @@ export interface TableInput {
   codec?: 'zstd' | 'snappy' | 'gzip' | 'lz4' | 'none';
   codecLevel?: number;
   targetFileSize?: Size;
+  keepSnapshots?: number;
+  keepSnapshotsFor?: Duration;
+  maxSnapshots?: number;
   properties?: Record<string, string | number | boolean>;
 }
 

@@ -4,6 +4,7 @@
  */
 import { KAFKA_OPTIONS, KAFKA_UNSUPPORTED } from './kafka-options.ts';
 import { type Option, optionPath, type Section, type UnsupportedOption } from './option.ts';
+import { TABLE_OPTIONS } from './table-options.ts';
 
 const SINCE = '0.1.0';
 const MIB = 1024 * 1024;
@@ -232,126 +233,6 @@ const source: Option[] = [
   ...KAFKA_OPTIONS,
 ];
 
-const tables: Option[] = [
-  {
-    section: 'tables[]',
-    key: 'match',
-    doc: 'A topic, or a pattern with `*` (any characters) and `?` (one).',
-    type: { kind: 'text' },
-    required: true,
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'layout',
-    doc: '`bronze`: value and key as they are, with topic, partition, offset and time beside them.',
-    type: { kind: 'choice', values: ['bronze'] },
-    default: 'bronze',
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'table',
-    doc: '`namespace.name`. `${topic}` is the topic in lower case, every character outside a-z, 0-9 and _ as _.',
-    type: {
-      kind: 'text',
-      pattern: /^([A-Za-z0-9_-]|\$\{topic\})+(\.([A-Za-z0-9_-]|\$\{topic\})+)+$/,
-      what: 'namespace.name of letters, digits, `_`, `-` and ${topic}',
-    },
-    default: 'bronze.${topic}',
-    placeholders: ['topic'],
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'partitionBy',
-    doc: 'Columns and transforms: `dt`, `hour`, `hours(kafka_timestamp)`, `days(...)`, `months(...)`, `years(...)`, `bucket(16, key)`, `truncate(4, topic)`, `identity(topic)`. An existing table keeps its own.',
-    type: { kind: 'list' },
-    default: ['dt', 'hour'],
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'timeZone',
-    doc: 'The zone in which `dt` and `hour` are counted, an IANA name.',
-    type: { kind: 'text' },
-    default: 'UTC',
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'valueType',
-    doc: 'string: a value that is not UTF-8 goes to the quarantine with its bytes. binary: any bytes.',
-    type: { kind: 'choice', values: ['string', 'binary'] },
-    default: 'string',
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'keyType',
-    doc: 'The type of the column `key`.',
-    type: { kind: 'choice', values: ['binary', 'string'] },
-    default: 'binary',
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'tombstones',
-    doc: 'Whether a record without a value becomes a row, or is dropped and counted.',
-    type: { kind: 'choice', values: ['keep', 'drop'] },
-    default: 'keep',
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'formatVersion',
-    doc: 'The version of the Iceberg table format of a new table.',
-    type: { kind: 'integer', min: 2, max: 3 },
-    default: 2,
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'codec',
-    doc: 'The compression of the data files.',
-    type: { kind: 'choice', values: ['zstd', 'snappy', 'gzip', 'lz4', 'none'] },
-    default: 'zstd',
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'codecLevel',
-    doc: 'How hard zstd (1 to 22) and gzip (1 to 9) try.',
-    type: { kind: 'integer', min: 1, max: 22 },
-    default: 1,
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'targetFileSize',
-    doc: 'A data file ends at about this size.',
-    type: { kind: 'bytes', min: MIB, max: 8 * 1024 * MIB },
-    unit: 'bytes',
-    default: '128MB',
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'maxRecordBytes',
-    doc: 'A record whose key and value are larger together goes to quarantine as TOO_LARGE, and the records around it land. Without it only `memory` bounds a record.',
-    type: { kind: 'bytes', min: 1, max: 1024 * MIB },
-    unit: 'bytes',
-    since: SINCE,
-  },
-  {
-    section: 'tables[]',
-    key: 'properties',
-    doc: 'Table properties of a new table.',
-    type: { kind: 'properties' },
-    since: SINCE,
-  },
-];
-
 const keeping: Option[] = [
   {
     section: 'quarantine',
@@ -414,7 +295,7 @@ const keeping: Option[] = [
   },
 ];
 
-export const OPTIONS: readonly Option[] = [...pipeline, ...source, ...tables, ...keeping];
+export const OPTIONS: readonly Option[] = [...pipeline, ...source, ...TABLE_OPTIONS, ...keeping];
 
 const refused = (section: Section, keys: string[], instead: string): UnsupportedOption[] =>
   keys.map((key) => ({ section, key, instead }));

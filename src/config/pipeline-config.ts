@@ -72,6 +72,8 @@ export interface TableRule {
   codec: ParquetCodec;
   codecLevel: number;
   targetFileSizeBytes: number;
+  /** Of the snapshots that Sluice wrote: the newest `keep`, and those younger than `maxAgeMs` up to `max` in all. */
+  snapshots: { keep: number; maxAgeMs: number; max: number };
   /** Table properties given at creation. */
   properties: Record<string, string>;
 }

@@ -133,6 +133,11 @@ function tableRule(values: Values, index: number): TableRule {
     codec: get<ParquetCodec>('codec')!,
     codecLevel: get<number>('codecLevel')!,
     targetFileSizeBytes: get<number>('targetFileSize')!,
+    snapshots: {
+      keep: get<number>('keepSnapshots')!,
+      maxAgeMs: get<number>('keepSnapshotsFor')!,
+      max: get<number>('maxSnapshots') ?? 2 * get<number>('keepSnapshots')!,
+    },
     properties: get<Record<string, string>>('properties') ?? {},
   };
 }

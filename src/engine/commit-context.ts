@@ -5,12 +5,10 @@ import type { FileIO } from '../storage/file-io.ts';
 import type { FailpointName, Failpoints } from './failpoint.ts';
 import type { EngineHost } from './host.ts';
 
-/** Snapshots that a commit keeps by default: the last 100 and those of 5 days (spec 50). */
-const EXPIRY = { minSnapshotsToKeep: 100, maxAgeMs: 5 * 24 * 3_600_000 };
 /** Times that a commit may lose against other writers. */
 const MAX_ATTEMPTS = 20;
 
-/** What a commit takes from the engine: the same for every table of a run. */
+/** What a commit takes from the engine: the same for every table of a run; which snapshots it expires is by table. */
 export function commitContext(run: {
   config: PipelineConfig;
   host: EngineHost;
@@ -31,6 +29,5 @@ export function commitContext(run: {
     maxAttempts: MAX_ATTEMPTS,
     log: (level, message, context) => host.log[level](message, context),
     failpoint: (name) => run.failpoints.hit(name as FailpointName),
-    expireSnapshots: EXPIRY,
   };
 }

@@ -4,6 +4,7 @@ import { formatOffsetMap, type OffsetMap, setOffset } from '../core/offset-range
 import { type CommitContext, commitBatch } from '../iceberg/commit.ts';
 import type { Failpoints } from './failpoint.ts';
 import { sha256Hex } from './sha256.ts';
+import { snapshotExpiry } from './snapshot-expiry.ts';
 import { parseTableName } from './target-tables.ts';
 
 /** Offsets longer than this stand in a summary as their hash; the map itself is in `done/N` (spec 50.2). */
@@ -29,9 +30,14 @@ export async function commitTables(
   validThroughMs: ReadonlyMap<string, number>,
 ): Promise<DoneTable[]> {
   const committed = new Map<string, DoneTable>();
+  const expiry = snapshotExpiry(plan);
   for (const table of prepared.tables) {
     if (committed.size > 0) context.failpoints.hit('between-tables');
-    committed.set(table.table, await commitTable(context, plan, table, validThroughMs.get(table.table)));
+    const commit = { ...context.commit, expireSnapshots: expiry(table.table) };
+    committed.set(
+      table.table,
+      await commitTable({ ...context, commit }, plan, table, validThroughMs.get(table.table)),
+    );
   }
   return plan.tables.map(
     (t) =>

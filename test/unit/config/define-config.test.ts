@@ -40,6 +40,9 @@ const table: Record<keyof TableInput, true> = {
   codec: true,
   codecLevel: true,
   targetFileSize: true,
+  keepSnapshots: true,
+  keepSnapshotsFor: true,
+  maxSnapshots: true,
   properties: true,
 };
 const top: Record<keyof PipelineInput, true> = {

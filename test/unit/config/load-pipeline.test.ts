@@ -125,6 +125,7 @@ describe('a whole file', () => {
           codec: 'zstd',
           codecLevel: 1,
           targetFileSizeBytes: 134_217_728,
+          snapshots: { keep: 100, maxAgeMs: 432_000_000, max: 200 },
           properties: {},
         },
       ],
@@ -280,6 +281,19 @@ tables:
     const [fault] = await faults(SMALL.replace('subscribe: a', 'subscribe: ad-clicks,ad.clicks'));
     expect(fault).toMatchObject({ code: 'CONTRADICTION' });
     expect(fault.message).toContain('ad-clicks and ad.clicks would meet in one table, bronze.ad_clicks');
+  });
+
+  it('which snapshots a table keeps: at most as many as are allowed in all, twice the kept ones by default', async () => {
+    const rule = (text: string) => `${SMALL}tables:\n  - match: "*"\n${text}`;
+    const keep = async (text: string) => (await load(rule(text))).config.tables[0].snapshots;
+    expect(await keep('    keepSnapshots: 30\n    keepSnapshotsFor: 12 hours\n')).toEqual({
+      keep: 30,
+      maxAgeMs: 43_200_000,
+      max: 60,
+    });
+    expect((await keep('    maxSnapshots: 7200\n')).max).toBe(7200);
+    const [fault] = await faults(rule('    keepSnapshots: 30\n    maxSnapshots: 29\n'));
+    expect(fault).toMatchObject({ code: 'CONTRADICTION', path: 'tables[0].maxSnapshots' });
   });
 
   it('refuses names that no topic can have', async () => {

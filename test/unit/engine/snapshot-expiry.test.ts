@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import type { BatchPlan } from '../../../src/checkpoint/records.ts';
+import type { TableRule } from '../../../src/config/pipeline-config.ts';
+import { routingText } from '../../../src/engine/routing.ts';
+import { snapshotExpiry } from '../../../src/engine/snapshot-expiry.ts';
+
+const rule = (match: string, snapshots?: TableRule['snapshots']): TableRule =>
+  ({ match, table: 'bronze.${topic}', ...(snapshots === undefined ? {} : { snapshots }) }) as TableRule;
+
+function planOf(rules: TableRule[], topics: string[]): BatchPlan {
+  const ranges = topics.map((topic) => ({ topic, partition: 0, from: 0n, until: 1n }));
+  return { ranges, config: { hash: '', text: routingText(rules, false) } } as unknown as BatchPlan;
+}
+
+it('each table keeps what its own rule says, its quarantine too; a plan of before the option keeps the default', () => {
+  const expiry = snapshotExpiry(
+    planOf([rule('ads', { keep: 3, maxAgeMs: 60_000, max: 9 }), rule('*')], ['ads', 'clicks']),
+  );
+  const own = { minSnapshotsToKeep: 3, maxAgeMs: 60_000, maxSnapshotsToKeep: 9 };
+  const byDefault = { minSnapshotsToKeep: 100, maxAgeMs: 432_000_000, maxSnapshotsToKeep: 200 };
+  expect(expiry('bronze.ads')).toEqual(own);
+  expect(expiry('bronze.ads__quarantine')).toEqual(own);
+  expect(expiry('bronze.clicks')).toEqual(byDefault);
+  expect(expiry('bronze.clicks__quarantine')).toEqual(byDefault);
+});
