@@ -21,6 +21,8 @@ export interface ProducedRecord extends RecordToSend {
   readonly offset: bigint;
 }
 
+const EMPTY = Buffer.alloc(0);
+
 type Client = Producer<Buffer, Buffer, Buffer, Buffer>;
 
 /** Everything that was produced into some topics, by `topic-partition`. */
@@ -87,6 +89,40 @@ export class Produced {
       this.records.set(name, records);
     }
     return records;
+  }
+
+  /**
+   * Keeps only what the library's consumer still reads of a partition, up to `last`, which must be there: what compaction
+   * has left. Each must be what was produced.
+   */
+  async keepWhatIsLeft(topic: string, partition: number, last: bigint): Promise<void> {
+    const produced = this.of(topic, partition);
+    const left = new Map<bigint, ProducedRecord>();
+    const consumer = new Consumer({
+      groupId: `sluice-test-left-${topic}-${partition}`,
+      clientId: 'sluice-test-left',
+      bootstrapBrokers: this.bootstrap.split(','),
+    });
+    try {
+      const offsets = [...(await consumer.listOffsets({ topics: [topic], timestamp: -2n })).get(topic)!];
+      const stream = await consumer.consume({
+        topics: [topic],
+        mode: 'manual',
+        offsets: offsets.map((offset, p) => ({ topic, partition: p, offset })),
+        autocommit: false,
+      });
+      for await (const message of stream) {
+        if (message.partition !== partition) continue;
+        const record = produced.get(message.offset);
+        if (record === undefined || Buffer.compare(record.value ?? EMPTY, message.value ?? EMPTY) !== 0)
+          throw new Error(`${topic}-${partition}@${message.offset} is not what was produced`);
+        left.set(message.offset, record);
+        if (message.offset === last) break;
+      }
+    } finally {
+      await consumer.close(true);
+    }
+    this.records.set(`${topic}-${partition}`, left);
   }
 
   /** Forgets what a test deleted from the log, below `before`. */
