@@ -1,8 +1,30 @@
+import { stringifyJson64 } from '../core/json64.ts';
 import { SluiceError } from '../errors.ts';
 import { count } from '../monitor/progress-line.ts';
 import type { Interval } from '../proof/offset-runs.ts';
 import type { PartitionProof, VerifyReport } from '../proof/verify-table.ts';
 import { textTable } from './text-table.ts';
+
+/** A table of which nothing can be said, and why. */
+export interface Unproven {
+  table: string;
+  error: SluiceError;
+}
+
+/** What `verify` found, as one JSON object on a line. */
+export function verifyJson(reports: readonly VerifyReport[], unproven: readonly Unproven[]): string {
+  const failed = unproven.map(({ table, error }) => ({ table, code: error.code, message: error.message }));
+  const ok = failed.length === 0 && reports.every((report) => report.ok);
+  return `${stringifyJson64({ ok, tables: reports, ...(failed.length === 0 ? {} : { unproven: failed }) })}\n`;
+}
+
+/** The same for people. */
+export function verifyTexts(reports: readonly VerifyReport[], unproven: readonly Unproven[]): string {
+  return [
+    ...reports.map(verifyText),
+    ...unproven.map(({ table, error }) => `${table}: NOT PROVEN: ${error.message}\n`),
+  ].join('\n');
+}
 
 /** What `verify` found in one table, for people. */
 export function verifyText(report: VerifyReport): string {
@@ -52,9 +74,10 @@ function notes(report: VerifyReport): string[] {
       (p) =>
         `${p.topic}-${p.partition}: ${count(p.unlisted)} offsets without a row are compared by number and checksum only: too many to list`,
     );
-  if (report.otherRows === 0) return byNumber;
+  const told = [...byNumber, ...report.partitions.flatMap(brokerNote)];
+  if (report.otherRows === 0) return told;
   return [
-    ...byNumber,
+    ...told,
     `${count(report.otherRows)} other rows, of partitions that this checkpoint never read into the table: not judged`,
   ];
 }
@@ -62,6 +85,15 @@ function notes(report: VerifyReport): string[] {
 /** `[0, 120) [120, 400)`, one for each incarnation of the topic. */
 export function rangesText(p: PartitionProof): string {
   return p.ranges.map((range) => `[${range.from}, ${range.until})`).join(' ');
+}
+
+function brokerNote({ topic, partition, broker }: PartitionProof): string[] {
+  if (broker === undefined || broker.asked === 0) return [];
+  const { from, until, asked, records } = broker;
+  const found = records.length === 0 ? 'no lost record' : `records at ${intervalsText(records)}`;
+  return [
+    `${topic}-${partition}: of [${from}, ${until}), which the brokers still have, ${count(asked)} offsets have no row: ${found} there`,
+  ];
 }
 
 const MOST_COUNT_COLUMNS = 8;

@@ -1,4 +1,5 @@
 import { SluiceError } from '../errors.ts';
+import type { BrokerAnswer } from './broker-log.ts';
 import { ExpectedOffsets } from './expected-offsets.ts';
 import type { FieldCounts } from './field-counter.ts';
 import type { FoundPartition } from './found-rows.ts';
@@ -25,6 +26,8 @@ export interface PartitionProof extends OffsetDifference {
   misplaced: bigint;
   /** Offsets without a row that the ledger knows by number and checksum only: there were too many to list. */
   unlisted: number;
+  /** What the brokers said, where they were asked and still have something of what was read. */
+  broker?: BrokerAnswer;
   /** With `countBy`: the rows by what the field holds. */
   counts?: FieldCounts;
 }

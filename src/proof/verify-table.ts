@@ -2,6 +2,8 @@ import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { SluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import type { FileIO } from '../storage/file-io.ts';
+import { askBrokers } from './broker-check.ts';
+import type { BrokerLog } from './broker-log.ts';
 import { quarantineOf, settledView } from './checkpoint-view.ts';
 import { FieldCounter, type FieldCounts } from './field-counter.ts';
 import { FoundRows } from './found-rows.ts';
@@ -19,6 +21,8 @@ export interface VerifyContext {
 export interface VerifyOptions {
   /** Also count the rows by this top-level field of the JSON in the column `value`: reads that column too. */
   countBy?: string;
+  /** Also asks the brokers for the offsets that have no row, as far as they still have them. */
+  broker?: BrokerLog;
 }
 
 export interface VerifyReport {
@@ -76,7 +80,9 @@ export async function verifyTable(
   const found = new FoundRows(countBy);
   await found.collect(io, data, table, 'rows');
   if (quarantine !== undefined) await found.collect(io, quarantine, quarantineTable, 'quarantined');
-  const partitions = provePartitions(history, table, found);
+  const proofs = provePartitions(history, table, found);
+  const { broker } = options;
+  const partitions = broker === undefined ? proofs : await askBrokers(broker, table, history, found, proofs);
   const proven = new Set(partitions.map((p) => JSON.stringify([p.topic, p.partition])));
   const sum = (of: (p: PartitionProof) => bigint): bigint => partitions.reduce((n, p) => n + of(p), 0n);
   const differences = {
