@@ -1,35 +1,51 @@
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
-import type { OffsetMap } from '../core/offset-range.ts';
-import { splitRanges } from '../core/range-split.ts';
-import { addNewPartitions, planRanges, startingPositions } from '../engine/plan-batch.ts';
+import { getOffset, type OffsetMap, type OffsetRange } from '../core/offset-range.ts';
+import { addNewPartitions, planRanges } from '../engine/plan-batch.ts';
 import { routeTopics } from '../engine/routing.ts';
 import type { SourceState } from '../engine/source-state.ts';
+import { splitTasks } from '../engine/split-tasks.ts';
+import { TriggerLimits } from '../engine/trigger-limits.ts';
 import { totalLag } from '../monitor/lag.ts';
 import type { BatchProgress } from '../monitor/progress.ts';
 import type { Explanation } from './explanation.ts';
-import { forecast } from './forecast.ts';
+import { forecast, type SteadyBatch } from './forecast.ts';
 import { latestOffsets } from './source-view.ts';
 
+/** What the brokers and the checkpoint say, for `explain`. */
+export interface ExplainInput {
+  config: PipelineConfig;
+  checkpoint: Checkpoint;
+  state: SourceState;
+  /** Where the next new batch begins: the end of the last planned one, where the query first began, or where it would begin. */
+  positions: OffsetMap;
+  /** The first offset of the last hour of each partition, NO_OFFSET where nothing came. */
+  hourAgo: OffsetMap;
+  progress: readonly BatchProgress[];
+}
+
+const HOUR_S = 3600;
+
 /** What the next run would do first, by the planner's own arithmetic. Writes nothing. */
-export async function explainNextBatch(
-  config: PipelineConfig,
-  checkpoint: Checkpoint,
-  state: SourceState,
-  progress: readonly BatchProgress[],
-): Promise<Explanation> {
+export async function explainNextBatch(input: ExplainInput): Promise<Explanation> {
+  const { config, checkpoint, state, progress, positions } = input;
+  const { source } = config;
   const start = checkpoint.exists ? checkpoint.restart() : ({ kind: 'fresh' } as const);
   const plan = start.kind === 'rerun' ? await checkpoint.plan(start.batchId) : null;
-  const positions = await positionsBefore(config, checkpoint, state);
   const known = new Map([...positions].map(([topic, partitions]) => [topic, new Map(partitions)]));
   addNewPartitions(positions, state);
-  const limit = config.trigger.kind === 'once' ? null : config.source.maxOffsetsPerTrigger;
-  const planned = planRanges(positions, state, limit, null);
+  const limits = new TriggerLimits(config);
+  for (const p of progress.slice(-10)) limits.learnSize(Number(p.sluice.funnel.offsets), p.sluice.bytes);
+  const limit = limits.next();
+  const planned = planRanges(positions, state, limit?.maxOffsets ?? null, null);
   // A batch that was planned already is read exactly as planned, whatever is configured now.
   const ranges = plan?.ranges ?? planned.ranges;
   const offsets = ranges.reduce((sum, range) => sum + (range.until - range.from), 0n);
   const topics = [...new Set(state.partitions.map((p) => p.topic))];
   const lag = totalLag(positions, latestOffsets(state));
+  const produced = producedLastHour(input);
+  const producedPerSecond = Number(produced.reduce((sum, p) => sum + p.until - p.from, 0n)) / HOUR_S;
+  const steady = steadyBatch(config, produced);
   return {
     pipeline: config.name,
     batchId: start.kind === 'fresh' ? 0 : start.batchId,
@@ -41,25 +57,52 @@ export async function explainNextBatch(
     ranges: ranges.map((range) => ({ ...range, offsets: range.until - range.from })),
     offsets,
     lag,
-    tasks: splitRanges(ranges, { minPartitions: config.source.minPartitions }).length,
-    workers: config.source.workers,
+    limit,
+    minOffsets: config.trigger.kind === 'once' ? null : source.minOffsetsPerTrigger,
+    producedPerSecond,
+    tasks: splitTasks(ranges, source.workers, source.minPartitions, source.maxRecordsPerPartition).length,
+    workers: source.workers,
     partitions: state.partitions.length,
+    partitionsToRead: ranges.filter((r) => r.until > r.from).length,
+    matchedInPart: state.matchedInPart,
     routes: routeTopics(topics, config.tables).map(({ topic, table, rule }) => ({
       topic,
       table,
       partitionBy: rule.partitionBy,
     })),
-    forecast: forecast({ config, offsets, lag, progress }),
+    forecast: forecast({
+      config,
+      offsets,
+      lag,
+      progress,
+      producedPerSecond,
+      ...(limit === null || limit.by === 'auto' ? {} : { limit: limit.maxOffsets }),
+      ...(steady === null ? {} : { steady }),
+    }),
   };
 }
 
-/** Where the next new batch begins: the end of the last planned one, where the query first began, or startingOffsets. */
-async function positionsBefore(
-  config: PipelineConfig,
-  checkpoint: Checkpoint,
-  state: SourceState,
-): Promise<OffsetMap> {
-  const { latestPlanned } = checkpoint;
-  if (latestPlanned !== null) return checkpoint.offsets(latestPlanned);
-  return (await checkpoint.initialOffsets()) ?? startingPositions(config.source, state);
+/** What came in during the last hour, by the times of the records. */
+function producedLastHour({ state, hourAgo }: ExplainInput): OffsetRange[] {
+  return state.partitions.flatMap(({ topic, partition }) => {
+    const from = getOffset(hourAgo, topic, partition) ?? -1n;
+    const until = getOffset(state.latest, topic, partition)!;
+    return from < 0n || from >= until ? [] : [{ topic, partition, from, until }];
+  });
+}
+
+/** A batch of what comes in during one interval, dealt to tasks as the engine does: each task writes a file per topic at least. */
+function steadyBatch(config: PipelineConfig, lastHour: readonly OffsetRange[]): SteadyBatch | null {
+  if (config.trigger.kind !== 'processingTime' || lastHour.length === 0) return null;
+  const part = Math.max(config.trigger.intervalMs, 1) / (HOUR_S * 1000);
+  const ranges = lastHour.map((r) => {
+    const size = Math.max(1, Math.round(Number(r.until - r.from) * part));
+    return { ...r, until: r.from + BigInt(size) };
+  });
+  const { workers, minPartitions, maxRecordsPerPartition } = config.source;
+  const tasks = splitTasks(ranges, workers, minPartitions, maxRecordsPerPartition);
+  return {
+    offsets: Number(lastHour.reduce((sum, r) => sum + r.until - r.from, 0n)) * part,
+    files: tasks.reduce((sum, task) => sum + new Set(task.map((r) => r.topic)).size, 0),
+  };
 }

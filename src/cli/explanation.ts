@@ -2,6 +2,8 @@ import { formatByteSize } from '../core/byte-size.ts';
 import { formatDuration } from '../core/duration.ts';
 import type { OffsetRange } from '../core/offset-range.ts';
 import type { TopicPartition } from '../core/topic-partition.ts';
+import type { BatchLimit } from '../engine/host.ts';
+import { namesOf } from '../engine/topic-selection.ts';
 import { count } from '../monitor/progress-line.ts';
 import type { Forecast } from './forecast.ts';
 import { textTable } from './text-table.ts';
@@ -18,9 +20,19 @@ export interface Explanation {
   offsets: bigint;
   /** Offsets that are not yet planned, this batch included. */
   lag: bigint;
+  /** The most offsets of the batch, and the option that says so. */
+  limit: BatchLimit | null;
+  /** minOffsetsPerTrigger: later batches of a run wait for so many. */
+  minOffsets: bigint | null;
+  /** By what came in during the last hour. */
+  producedPerSecond: number;
   tasks: number;
   workers: number;
   partitions: number;
+  /** Those that the batch reads something of. */
+  partitionsToRead: number;
+  /** Topics that `subscribePattern` matches only in part, and that are not read. */
+  matchedInPart: string[];
   routes: { topic: string; table: string; partitionBy: string[] }[];
   forecast: Forecast;
 }
@@ -59,30 +71,76 @@ export function explanationText(e: Explanation): string {
 function notes(e: Explanation): [string, string][] {
   const { forecast } = e;
   const unknown = 'unknown: no batch has run yet';
-  const parallel =
-    e.tasks < e.workers
-      ? `; only ${e.tasks} of ${e.workers} workers have something to do, minPartitions splits ranges`
-      : '';
   return [
-    ['tasks', `${e.tasks} on ${e.workers} workers${parallel}`],
+    ...limitNotes(e),
+    ['tasks', `${e.tasks} on ${e.workers} workers${idleWorkers(e)}`],
+    ['partitions', partitionsText(e)],
     ['bytes', forecast.bytes === null ? unknown : `about ${formatByteSize(forecast.bytes)}`],
     [
-      'backlog drained',
-      forecast.drainMs === null
-        ? unknown
-        : forecast.drainMs === 0
-          ? 'nothing waits'
-          : `in about ${formatDuration(forecast.drainMs)}, if nothing new came`,
+      'comes in',
+      e.producedPerSecond > 0
+        ? `about ${rate(e.producedPerSecond)} in the last hour`
+        : 'nothing in the last hour',
     ],
-    [
-      'files a day',
-      forecast.filesPerDay === null
-        ? 'unknown: no trigger by time, or no batch yet'
-        : `about ${count(forecast.filesPerDay)}, ${formatByteSize(forecast.averageFileBytes ?? 0)} on average`,
-    ],
+    ['backlog drained', drainText(e)],
+    ['files a day', filesText(forecast)],
     ...e.newPartitions.map((p): [string, string] => [
       'new partition',
       `${p.topic}-${p.partition}, from its earliest offset`,
     ]),
+    ...(e.matchedInPart.length === 0
+      ? []
+      : [
+          ['not read', `${namesOf(e.matchedInPart)}: subscribePattern matches only a part of the name`] as [
+            string,
+            string,
+          ],
+        ]),
   ];
+}
+
+function limitNotes(e: Explanation): [string, string][] {
+  const found: [string, string][] = [];
+  if (e.limit !== null) {
+    const { maxOffsets, by, reason } = e.limit;
+    found.push(['limit', `${count(maxOffsets)} offsets by ${by}${reason === null ? '' : ` (${reason})`}`]);
+  }
+  if (e.minOffsets !== null)
+    found.push(['minimum', `later batches of a run wait for ${count(e.minOffsets)} offsets`]);
+  return found;
+}
+
+function idleWorkers({ tasks, workers, offsets }: Explanation): string {
+  if (tasks >= workers || offsets === 0n) return '';
+  return '; a batch of this size is worth no more, minPartitions asks for more';
+}
+
+/** A range is cut at an offset where that is worth it, but one partition is served by one broker. */
+function partitionsText({ partitionsToRead, partitions, workers }: Explanation): string {
+  const of = `${partitionsToRead} to read of ${partitions}`;
+  if (partitions >= workers) return of;
+  return `${of}, fewer than the ${workers} workers: several read one partition at different offsets, but its broker serves it alone, which caps the gain of more workers`;
+}
+
+function drainText({ forecast, lag, producedPerSecond }: Explanation): string {
+  if (lag === 0n) return 'nothing waits';
+  if (forecast.drainMs !== null) {
+    const meanwhile = producedPerSecond > 0 ? 'with what comes in meanwhile' : 'if nothing new came';
+    return `in about ${formatDuration(forecast.drainMs)}, ${meanwhile}`;
+  }
+  return forecast.bytes === null
+    ? 'unknown: no batch has run yet'
+    : 'never: more comes in than recent batches read';
+}
+
+function filesText({ filesPerDay, averageFileBytes, steady }: Forecast): string {
+  if (filesPerDay !== null)
+    return `about ${count(filesPerDay)}, ${formatByteSize(averageFileBytes ?? 0)} on average, as recent batches made them`;
+  if (steady === undefined) return 'unknown: no trigger by time, or no batch yet and nothing comes in';
+  const size = steady.fileBytes === null ? '' : `, ${formatByteSize(steady.fileBytes)}`;
+  return `about ${count(steady.filesPerDay)} at this trigger, of ${count(steady.recordsPerFile)} records${size} on average`;
+}
+
+function rate(perSecond: number): string {
+  return perSecond >= 10 ? `${count(Math.round(perSecond))}/s` : `${Math.round(perSecond * 100) / 100}/s`;
 }

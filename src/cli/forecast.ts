@@ -11,12 +11,17 @@ export interface Forecast {
   filesPerDay: number | null;
   /** Bytes of a data file of recent batches. */
   averageFileBytes: number | null;
+  /** Once the backlog is drained: files a day, and what is in one, by what came in during the last hour. */
+  steady?: { filesPerDay: number; recordsPerFile: number; fileBytes: number | null };
   warnings: string[];
 }
 
 const DAY_MS = 86_400_000;
 const RECENT = 20;
 const SMALL_FILE_BYTES = 8 * 1024 * 1024;
+/** Where the bytes are not known. */
+const SMALL_FILE_RECORDS = 20_000;
+const MANY_FILES = 1_000;
 
 export interface ForecastInput {
   config: Pick<PipelineConfig, 'trigger' | 'source'>;
@@ -25,6 +30,18 @@ export interface ForecastInput {
   /** Offsets that are not yet planned. */
   lag: bigint;
   progress: readonly BatchProgress[];
+  /** Offsets a second that come in; left out where not known. */
+  producedPerSecond?: number;
+  /** Of a batch, where it is not `maxOffsetsPerTrigger` alone that says so. */
+  limit?: bigint | null;
+  /** The batches once the backlog is drained, by what comes in; left out where nothing does. */
+  steady?: SteadyBatch;
+}
+
+/** A batch of what comes in during one trigger interval. */
+export interface SteadyBatch {
+  offsets: number;
+  files: number;
 }
 
 export function forecast(input: ForecastInput): Forecast {
@@ -46,10 +63,30 @@ export function forecast(input: ForecastInput): Forecast {
     const batchMs = Math.max(intervalMs, sum((p) => p.batchDuration) / recent.length, 1);
     result.filesPerDay = Math.round((DAY_MS / batchMs) * (files / recent.length));
   }
+  if (intervalMs !== null && input.steady !== undefined)
+    result.steady = steadyState(
+      input.steady,
+      Math.max(intervalMs, 1),
+      offsets > 0 ? fileBytes / offsets : null,
+    );
   result.warnings = warnings(input, result, intervalMs);
   return result;
 }
 
+function steadyState(
+  batch: SteadyBatch,
+  intervalMs: number,
+  fileBytesPerOffset: number | null,
+): NonNullable<Forecast['steady']> {
+  const recordsPerFile = batch.offsets / Math.max(1, batch.files);
+  return {
+    filesPerDay: Math.round((DAY_MS / intervalMs) * batch.files),
+    recordsPerFile: Math.round(recordsPerFile),
+    fileBytes: fileBytesPerOffset === null ? null : Math.round(recordsPerFile * fileBytesPerOffset),
+  };
+}
+
+/** At the measured rate, and with a limit at most one batch a trigger interval. Null where no rate is known, or more comes in than is read. */
 function drainMs(
   input: ForecastInput,
   recent: readonly BatchProgress[],
@@ -59,12 +96,22 @@ function drainMs(
   const ms = recent.reduce((total, p) => total + p.batchDuration, 0);
   const offsets = recent.reduce((total, p) => total + Number(p.sluice.funnel.offsets), 0);
   if (ms === 0 || offsets === 0) return null;
-  const working = (Number(input.lag) * ms) / offsets;
-  const limit = input.config.source.maxOffsetsPerTrigger;
-  if (limit === null || intervalMs === null) return Math.round(working);
+  const lag = Number(input.lag);
+  const limit = limitOf(input);
+  let drained = (lag * ms) / offsets;
   // With a limit no batch takes more than that, and the next one waits for its trigger.
-  const batches = Math.ceil(Number(input.lag) / Number(limit));
-  return Math.round(Math.max(working, (batches - 1) * intervalMs));
+  if (limit !== null && intervalMs !== null)
+    drained = Math.max(drained, (Math.ceil(lag / Number(limit)) - 1) * intervalMs);
+  const comesMeanwhile = ((input.producedPerSecond ?? 0) / 1000) * drained;
+  if (comesMeanwhile === 0) return Math.round(drained);
+  return comesMeanwhile >= lag ? null : Math.round((drained * lag) / (lag - comesMeanwhile));
+}
+
+/** `auto` finds its own. */
+function limitOf({ limit, config }: ForecastInput): bigint | null {
+  if (limit !== undefined) return limit;
+  const { maxOffsetsPerTrigger } = config.source;
+  return typeof maxOffsetsPerTrigger === 'bigint' ? maxOffsetsPerTrigger : null;
 }
 
 function warnings(input: ForecastInput, result: Forecast, intervalMs: number | null): string[] {
@@ -75,14 +122,33 @@ function warnings(input: ForecastInput, result: Forecast, intervalMs: number | n
   if (
     result.averageFileBytes !== null &&
     result.averageFileBytes < SMALL_FILE_BYTES &&
-    (result.filesPerDay ?? 0) > 1_000
+    (result.filesPerDay ?? 0) > MANY_FILES
   ) {
     found.push(
       `recent data files have ${Math.round(result.averageFileBytes / 1024)} KB on average: a longer trigger, or fewer partition fields, makes larger ones`,
     );
   }
+  const { steady } = result;
+  const small =
+    steady?.fileBytes == null
+      ? (steady?.recordsPerFile ?? 0) < SMALL_FILE_RECORDS
+      : steady.fileBytes < SMALL_FILE_BYTES;
+  if (steady !== undefined && result.averageFileBytes === null && small && steady.filesPerDay > MANY_FILES) {
+    found.push(
+      `at what came in during the last hour this trigger makes ${steady.filesPerDay} files a day of about ${steady.recordsPerFile} records: a longer trigger makes larger ones`,
+    );
+  }
+  if (
+    input.lag > 0n &&
+    result.drainMs === null &&
+    (input.producedPerSecond ?? 0) > 0 &&
+    result.bytes !== null
+  )
+    found.push(
+      'the backlog is never drained: more comes in than recent batches read; raise the limits or the workers',
+    );
   const limit = input.config.source.maxOffsetsPerTrigger;
-  if (limit !== null && input.lag > limit * 100n) {
+  if (typeof limit === 'bigint' && input.lag > limit * 100n) {
     found.push(`the backlog is more than 100 batches of maxOffsetsPerTrigger ${limit}`);
   }
   return found;

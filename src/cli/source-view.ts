@@ -5,14 +5,30 @@ import { observeSource, type SourceState } from '../engine/source-state.ts';
 import { KafkaCluster } from '../kafka/cluster.ts';
 import type { LatestOffsets } from '../monitor/lag.ts';
 
-/** Asks the brokers what is there for a pipeline to read. A person waits for it, so the deadline is short. */
-export async function askBrokers(config: PipelineConfig, deadlineMs: number): Promise<SourceState> {
+/**
+ * Asks the brokers what is there for a pipeline to read; `knownTopics` are those that it has read. A person waits for it,
+ * so the deadline is short.
+ */
+export function askBrokers(
+  config: PipelineConfig,
+  deadlineMs: number,
+  knownTopics: Iterable<string> = [],
+): Promise<SourceState> {
+  return withBrokers(config, deadlineMs, (cluster) => observeSource(cluster, config.source, knownTopics));
+}
+
+/** Runs `ask` with a client of the pipeline's cluster, and closes it. */
+export async function withBrokers<T>(
+  config: PipelineConfig,
+  deadlineMs: number,
+  ask: (cluster: KafkaCluster) => Promise<T>,
+): Promise<T> {
   const cluster = await KafkaCluster.connect({
     ...kafkaClient(config),
     requestDeadlineMs: Math.min(deadlineMs, config.source.requestDeadlineMs),
   });
   try {
-    return await observeSource(cluster, config.source);
+    return await ask(cluster);
   } finally {
     await cluster.close();
   }

@@ -3,11 +3,11 @@ import { tableNameOfTopic } from '../core/table-name.ts';
 import { matchesTopicPattern } from '../core/topic-pattern.ts';
 import { shown } from './check.ts';
 import { checkKafka } from './cross-checks-kafka.ts';
+import { checkSource } from './cross-checks-source.ts';
 import type { Fault, Path, Report } from './fault.ts';
 import { formatPath } from './fault.ts';
-import type { StartingOffsets } from './option-types.ts';
 import { parsePartitionField } from './partition-field.ts';
-import { isMap, locate } from './source-tree.ts';
+import { locate } from './source-tree.ts';
 import type { Values } from './values.ts';
 
 /** Adds contradictions to the faults of the tree, and lints between options to `warnings`. Looks only at options that are right by themselves. */
@@ -20,8 +20,7 @@ export function crossCheck(values: Values, warnings: Fault[]): void {
     warnings.push({ code, message, ...locate(tree, path, 'value'), path: formatPath(path) });
   };
   checkTrigger(values, fault);
-  checkSelection(values, fault, warn);
-  checkStartingOffsets(values, fault);
+  checkSource(values, fault, warn);
   checkPlaces(values, fault);
   values.rules().forEach((_, index) => {
     checkRule(values, index, fault, warn);
@@ -34,71 +33,6 @@ function checkTrigger(values: Values, fault: Report): void {
   const given = ['processingTime', 'availableNow', 'once'].filter((key) => values.has('trigger', key));
   for (const key of given.slice(1))
     fault('CONTRADICTION', ['trigger', key], `${given[0]} is given too; a pipeline has one trigger`);
-}
-
-function checkSelection(values: Values, fault: Report, warn: Report): void {
-  const given = ['subscribe', 'assign', 'subscribePattern'].filter((key) =>
-    Object.hasOwn(values.map('source'), key),
-  );
-  for (const key of given.slice(1))
-    fault(
-      'CONTRADICTION',
-      ['source', key],
-      `${given[0]} is given too; exactly one of subscribe and assign says what is read`,
-    );
-  if (given.length === 0 && isMap((values.map('') as { source?: unknown }).source)) {
-    fault(
-      'MISSING_OPTION',
-      ['source', 'subscribe'],
-      'exactly one of subscribe and assign says what is read: subscribe: topic-a,topic-b',
-    );
-  }
-  const subscribed = values.get<string[]>('source', 'subscribe');
-  if (subscribed !== undefined && subscribed.length === 0)
-    fault('WRONG_VALUE', ['source', 'subscribe'], 'expected at least one topic, found none');
-  const topics = subscribed ?? [...(values.get<Map<string, number[]>>('source', 'assign')?.keys() ?? [])];
-  const path = ['source', values.has('source', 'subscribe') ? 'subscribe' : 'assign'];
-  for (const topic of new Set(topics)) {
-    if (!/^[A-Za-z0-9._-]{1,249}$/.test(topic) || topic === '.' || topic === '..') {
-      const pattern = /[*?|[(]/.test(topic) ? '; patterns are not in this version, list the topics' : '';
-      fault(
-        'WRONG_VALUE',
-        path,
-        `${shown(topic)} cannot be the name of a topic: 1 to 249 of a-z, A-Z, 0-9, ".", "_", "-"${pattern}`,
-      );
-    }
-  }
-  if (new Set(topics).size !== topics.length) warn('LINT', path, 'a topic is named twice; it is read once');
-}
-
-/** A map of starting offsets names exactly what is read, as in Spark. */
-function checkStartingOffsets(values: Values, fault: Report): void {
-  const starting = values.get<StartingOffsets>('source', 'startingOffsets');
-  if (starting?.kind !== 'map') return;
-  const path = ['source', 'startingOffsets'];
-  const assigned = values.get<Map<string, number[]>>('source', 'assign');
-  const topics = assigned === undefined ? values.get<string[]>('source', 'subscribe') : [...assigned.keys()];
-  if (topics === undefined) return;
-  const missing = topics.filter((topic) => !starting.offsets.has(topic));
-  const surplus = [...starting.offsets.keys()].filter((topic) => !topics.includes(topic));
-  for (const [topic, partitions] of assigned ?? []) {
-    const named = starting.offsets.get(topic);
-    if (named === undefined) continue;
-    missing.push(...partitions.filter((p) => !named.has(p)).map((p) => `${topic}-${p}`));
-    surplus.push(...[...named.keys()].filter((p) => !partitions.includes(p)).map((p) => `${topic}-${p}`));
-  }
-  if (missing.length > 0)
-    fault(
-      'CONTRADICTION',
-      path,
-      `the map must name exactly what is read; it lacks ${missing.slice(0, 5).join(', ')}`,
-    );
-  if (surplus.length > 0)
-    fault(
-      'CONTRADICTION',
-      path,
-      `the map must name exactly what is read; not read: ${surplus.slice(0, 5).map(shown).join(', ')}`,
-    );
 }
 
 /** Locations: this version knows the local file system. */

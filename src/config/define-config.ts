@@ -7,10 +7,18 @@ type Duration = string | number;
 export interface SourceInput {
   'kafka.bootstrap.servers': string;
   subscribe?: string | string[];
+  subscribePattern?: string;
   assign?: string | Record<string, number[]>;
   startingOffsets?: string | Record<string, Record<string, number | bigint | string>>;
+  startingTimestamp?: number | string;
+  startingOffsetsByTimestamp?: string | Record<string, Record<string, number | string>>;
+  startingOffsetsByTimestampStrategy?: 'error' | 'latest';
   maxOffsetsPerTrigger?: number | bigint | string;
+  minOffsetsPerTrigger?: number | bigint | string;
+  maxTriggerDelay?: Duration;
+  maxBytesPerTrigger?: Size;
   minPartitions?: number;
+  maxRecordsPerPartition?: number | bigint | string;
   failOnDataLoss?: boolean;
   includeHeaders?: boolean;
   workers?: number;

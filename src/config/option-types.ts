@@ -2,12 +2,17 @@
 import { z } from 'zod';
 import { parseByteSize } from '../core/byte-size.ts';
 import { parseDurationMs } from '../core/duration.ts';
+import { parseTimestampMs } from '../core/timestamp.ts';
 
 export type OptionType =
   | { kind: 'text'; pattern?: RegExp; what?: string }
   | { kind: 'integer'; min: number; max: number }
   /** A 64-bit count; becomes a bigint. */
   | { kind: 'long'; min: bigint }
+  /** A 64-bit count, or the word `auto`. */
+  | { kind: 'longOrAuto'; min: bigint }
+  /** A time; becomes milliseconds since 1970, a bigint. */
+  | { kind: 'timestamp' }
   | { kind: 'number'; min: number; max: number }
   | { kind: 'boolean' }
   | { kind: 'flag' }
@@ -16,6 +21,7 @@ export type OptionType =
   | { kind: 'choice'; values: readonly string[] }
   | { kind: 'list' }
   | { kind: 'startingOffsets' }
+  | { kind: 'timestamps' }
   | { kind: 'assignment' }
   | { kind: 'properties' }
   | { kind: 'emptyList' };
@@ -38,6 +44,10 @@ export function expectedText(type: OptionType): string {
       return `a whole number from ${type.min} to ${type.max}`;
     case 'long':
       return `a whole number of at least ${type.min}`;
+    case 'longOrAuto':
+      return `auto, or a whole number of at least ${type.min}`;
+    case 'timestamp':
+      return 'milliseconds since 1970, or a time with its zone such as 2026-11-01T00:00:00Z';
     case 'number':
       return `a number from ${type.min} to ${type.max}`;
     case 'boolean':
@@ -56,6 +66,8 @@ export function expectedText(type: OptionType): string {
       return 'a list of texts, or one text with commas';
     case 'startingOffsets':
       return 'earliest, latest, or {"topic":{"0":23,"1":-2}} (-2 earliest, -1 latest)';
+    case 'timestamps':
+      return '{"topic":{"0":1784000000000,"1":1784000000000}}, in milliseconds since 1970';
     case 'assignment':
       return '{"topic":[0,1]}';
     case 'properties':
@@ -71,6 +83,10 @@ export function typeName(type: OptionType): string {
     case 'integer':
     case 'long':
       return 'whole number';
+    case 'longOrAuto':
+      return 'whole number \\| `auto`';
+    case 'timestamp':
+      return 'point in time';
     case 'bytes':
       return 'size';
     case 'choice':
@@ -81,6 +97,7 @@ export function typeName(type: OptionType): string {
       return '`true`';
     case 'startingOffsets':
       return '`earliest` \\| `latest` \\| map';
+    case 'timestamps':
     case 'assignment':
     case 'properties':
       return 'map';
@@ -104,7 +121,10 @@ function inputSchema(type: OptionType): z.ZodType {
     case 'integer':
       return z.union([z.int().min(type.min).max(type.max), z.string()]);
     case 'long':
+    case 'longOrAuto':
       return z.union([z.number().min(Number(type.min)), z.string()]);
+    case 'timestamp':
+      return numeral;
     case 'number':
       return z.union([z.number().min(type.min).max(type.max), z.string()]);
     case 'boolean':
@@ -119,6 +139,8 @@ function inputSchema(type: OptionType): z.ZodType {
     case 'list':
       return z.union([z.string(), z.array(z.string())]);
     case 'startingOffsets':
+      return z.union([z.string(), z.record(z.string(), z.record(z.string(), numeral))]);
+    case 'timestamps':
       return z.union([z.string(), z.record(z.string(), z.record(z.string(), numeral))]);
     case 'assignment':
       return z.union([z.string(), z.record(z.string(), z.array(numeral))]);
@@ -154,6 +176,10 @@ export function parseOption(type: OptionType, value: unknown): unknown {
       return within(Number.isSafeInteger(decimal(value)) ? decimal(value) : undefined, type.min, type.max);
     case 'long':
       return long(value, type.min);
+    case 'longOrAuto':
+      return value === 'auto' ? value : long(value, type.min);
+    case 'timestamp':
+      return parseTimestampMs(value);
     case 'number':
       return within(decimal(value), type.min, type.max);
     case 'boolean':
@@ -174,6 +200,8 @@ export function parseOption(type: OptionType, value: unknown): unknown {
       return list(value);
     case 'startingOffsets':
       return startingOffsets(value);
+    case 'timestamps':
+      return partitionMap(value, parseTimestampMs);
     case 'assignment':
       return assignment(value);
     case 'properties':
@@ -255,22 +283,31 @@ function partitionNumber(value: unknown): number | undefined {
 
 function startingOffsets(value: unknown): StartingOffsets | undefined {
   if (value === 'earliest' || value === 'latest') return { kind: value };
+  const offsets = partitionMap(value, (offset) => long(offset, -2n));
+  return offsets === undefined ? undefined : { kind: 'map', offsets };
+}
+
+/** topic -> partition -> number, as a map or as JSON text. */
+function partitionMap(
+  value: unknown,
+  parse: (value: unknown) => bigint | undefined,
+): Map<string, Map<number, bigint>> | undefined {
   const map = mapOrJson(value);
   if (map === undefined || Object.keys(map).length === 0) return undefined;
-  const offsets = new Map<string, Map<number, bigint>>();
+  const topics = new Map<string, Map<number, bigint>>();
   for (const [topic, partitions] of Object.entries(map)) {
     const inner = typeof partitions === 'string' ? undefined : mapOrJson(partitions);
     if (inner === undefined) return undefined;
     const parsed = new Map<number, bigint>();
-    for (const [partition, offset] of Object.entries(inner)) {
+    for (const [partition, text] of Object.entries(inner)) {
       const number = partitionNumber(partition);
-      const at = long(offset, -2n);
+      const at = parse(text);
       if (number === undefined || at === undefined || parsed.has(number)) return undefined;
       parsed.set(number, at);
     }
-    offsets.set(topic, parsed);
+    topics.set(topic, parsed);
   }
-  return { kind: 'map', offsets };
+  return topics;
 }
 
 function assignment(value: unknown): Map<string, number[]> | undefined {

@@ -37,14 +37,14 @@ export interface SourceConfig {
   /** A function of `sluice.config.ts` that gives the token of OAUTHBEARER; only the main thread calls it. */
   oauthToken?: TokenInput;
   isolationLevel: 'read_committed' | 'read_uncommitted';
-  selection: { kind: 'subscribe'; topics: string[] } | { kind: 'assign'; partitions: Map<string, number[]> };
-  /** Per-partition values may be -2 (earliest) and -1 (latest). */
-  startingOffsets:
-    | { kind: 'earliest' }
-    | { kind: 'latest' }
-    | { kind: 'map'; offsets: Map<string, Map<number, bigint>> };
-  maxOffsetsPerTrigger: bigint | null;
+  selection: TopicSelection;
+  startingOffsets: StartingPosition;
+  maxOffsetsPerTrigger: bigint | 'auto' | null;
+  minOffsetsPerTrigger: bigint | null;
+  maxTriggerDelayMs: number;
+  maxBytesPerTrigger: number | null;
   minPartitions: number | null;
+  maxRecordsPerPartition: bigint | null;
   failOnDataLoss: boolean;
   includeHeaders: boolean;
   workers: number;
@@ -53,6 +53,22 @@ export interface SourceConfig {
   pollTimeoutMs: number;
   requestDeadlineMs: number;
 }
+
+export type TopicSelection =
+  | { kind: 'subscribe'; topics: string[] }
+  /** The pattern as it is written, which `compileTopicRegex` takes. */
+  | { kind: 'subscribePattern'; pattern: string }
+  | { kind: 'assign'; partitions: Map<string, number[]> };
+
+/** Where a query begins: of the three options that say so, the one that has precedence. */
+export type StartingPosition =
+  | { kind: 'earliest' }
+  | { kind: 'latest' }
+  /** Per-partition values may be -2 (earliest) and -1 (latest). */
+  | { kind: 'map'; offsets: Map<string, Map<number, bigint>> }
+  /** The first record at or after a time; `noMatch` says what to do with a partition that has none. */
+  | { kind: 'timestamp'; timestampMs: bigint; noMatch: 'error' | 'latest' }
+  | { kind: 'timestamps'; timestampsMs: Map<string, Map<number, bigint>>; noMatch: 'error' | 'latest' };
 
 export interface TableRule {
   /** A topic, or a pattern with `*` and `?`. The first rule that matches wins. */

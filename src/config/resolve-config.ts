@@ -7,7 +7,14 @@ import { DEFAULT_TRIGGER, type Trigger } from '../core/trigger.ts';
 import type { StartingOffsets } from './option-types.ts';
 import { findOption } from './options.ts';
 import { parsePartitionField } from './partition-field.ts';
-import type { CatalogConfig, PipelineConfig, SourceConfig, TableRule } from './pipeline-config.ts';
+import type {
+  CatalogConfig,
+  PipelineConfig,
+  SourceConfig,
+  StartingPosition,
+  TableRule,
+  TopicSelection,
+} from './pipeline-config.ts';
 import type { Values } from './values.ts';
 
 export interface ResolveContext {
@@ -69,20 +76,20 @@ function trigger(values: Values): Trigger {
 
 function source(values: Values, context: ResolveContext): SourceConfig {
   const get = <T>(key: string): T | undefined => values.get<T>('source', key);
-  const assigned = get<Map<string, number[]>>('assign');
   return {
     bootstrapServers: get<string>('kafka.bootstrap.servers')!,
     kafka: fullPaths({ ...kafkaOptions(values), ...context.kafkaExtra }, context.cwd),
     kafkaSecrets: context.kafkaSecrets,
     oauthToken: context.oauthToken,
     isolationLevel: get<SourceConfig['isolationLevel']>('kafka.isolation.level')!,
-    selection:
-      assigned === undefined
-        ? { kind: 'subscribe', topics: [...new Set(get<string[]>('subscribe')!)] }
-        : { kind: 'assign', partitions: assigned },
-    startingOffsets: get<StartingOffsets>('startingOffsets')!,
-    maxOffsetsPerTrigger: get<bigint>('maxOffsetsPerTrigger') ?? null,
+    selection: selection(values),
+    startingOffsets: startingPosition(values),
+    maxOffsetsPerTrigger: get<bigint | 'auto'>('maxOffsetsPerTrigger') ?? null,
+    minOffsetsPerTrigger: get<bigint>('minOffsetsPerTrigger') ?? null,
+    maxTriggerDelayMs: get<number>('maxTriggerDelay')!,
+    maxBytesPerTrigger: get<number>('maxBytesPerTrigger') ?? null,
     minPartitions: get<number>('minPartitions') ?? null,
+    maxRecordsPerPartition: get<bigint>('maxRecordsPerPartition') ?? null,
     failOnDataLoss: get<boolean>('failOnDataLoss')!,
     includeHeaders: get<boolean>('includeHeaders')!,
     workers: get<number>('workers') ?? context.defaultWorkers,
@@ -91,6 +98,24 @@ function source(values: Values, context: ResolveContext): SourceConfig {
     pollTimeoutMs: get<number>('kafkaConsumer.pollTimeoutMs')!,
     requestDeadlineMs: get<number>('kafka.request.deadline')!,
   };
+}
+
+function selection(values: Values): TopicSelection {
+  const partitions = values.get<Map<string, number[]>>('source', 'assign');
+  if (partitions !== undefined) return { kind: 'assign', partitions };
+  const pattern = values.get<string>('source', 'subscribePattern');
+  if (pattern !== undefined) return { kind: 'subscribePattern', pattern: pattern.trim() };
+  return { kind: 'subscribe', topics: [...new Set(values.get<string[]>('source', 'subscribe')!)] };
+}
+
+/** Spark's precedence: startingTimestamp, startingOffsetsByTimestamp, startingOffsets. */
+function startingPosition(values: Values): StartingPosition {
+  const noMatch = values.get<'error' | 'latest'>('source', 'startingOffsetsByTimestampStrategy')!;
+  const timestampMs = values.get<bigint>('source', 'startingTimestamp');
+  if (timestampMs !== undefined) return { kind: 'timestamp', timestampMs, noMatch };
+  const timestampsMs = values.get<Map<string, Map<number, bigint>>>('source', 'startingOffsetsByTimestamp');
+  if (timestampsMs !== undefined) return { kind: 'timestamps', timestampsMs, noMatch };
+  return values.get<StartingOffsets>('source', 'startingOffsets')!;
 }
 
 /** `kafka.*` that are given, have no field of their own and are no secret: as the client takes them. */

@@ -1,11 +1,22 @@
 import { SluiceError } from '../errors.ts';
 import { parseDurationMs } from './duration.ts';
+import type { OffsetMap } from './offset-range.ts';
 
 /** When the next micro-batch begins (Spark's triggers). */
 export type Trigger =
   | { kind: 'processingTime'; intervalMs: number }
-  | { kind: 'availableNow' }
+  /** `until`: the ends of a bounded run; the newest offsets at its start where it is left out. */
+  | { kind: 'availableNow'; until?: RunEnd }
   | { kind: 'once' };
+
+/**
+ * Where a bounded run ends: at the newest offsets of its start; before the first record of each partition at or after a
+ * time; or at offsets, which are not read any more (-1: the newest).
+ */
+export type RunEnd =
+  | { kind: 'latest' }
+  | { kind: 'timestamp'; timestampMs: bigint }
+  | { kind: 'map'; offsets: OffsetMap };
 
 /** Spark's default of this product: a batch every 60 seconds (spec 20). */
 export const DEFAULT_TRIGGER: Trigger = { kind: 'processingTime', intervalMs: 60_000 };

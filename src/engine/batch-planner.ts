@@ -3,20 +3,25 @@ import type { BatchPlan, LostRange, PlannedTable, RangeFunnel } from '../checkpo
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import type { OffsetMap, OffsetRange } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
+import type { RunEnd } from '../core/trigger.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import type { PlannedBatch } from './batch-runner.ts';
 import { BoundTables, plannedTables } from './bound-tables.ts';
+import { findEndPositions } from './end-positions.ts';
 import type { Failpoints } from './failpoint.ts';
 import type { EngineHost } from './host.ts';
 import { incarnations, type KnownSource, mergeIncarnations } from './known-source.ts';
 import { LeaderEpochs } from './leader-epochs.ts';
 import { checkCluster, checkIdentity, deletedError, findLostRanges } from './loss-check.ts';
-import { addNewPartitions, planRanges, positionsAfter, startingPositions } from './plan-batch.ts';
+import { addNewPartitions, planRanges, positionsAfter } from './plan-batch.ts';
 import { recoverSource } from './recover-batch.ts';
 import { observeSourceSettled, type SourceState } from './source-state.ts';
+import { findStartingPositions } from './starting-positions.ts';
 import type { TargetTables } from './target-tables.ts';
+import { namesOf } from './topic-selection.ts';
+import type { TriggerLimits } from './trigger-limits.ts';
 
 export interface BatchPlannerContext {
   config: PipelineConfig;
@@ -38,6 +43,8 @@ export class BatchPlanner {
   private known: KnownSource | undefined;
   private nextBatchId = 0;
   private pendingLost: LostRange[] = [];
+  /** Topics that were said not to be read. */
+  private readonly toldOf = new Set<string>();
 
   constructor(context: BatchPlannerContext) {
     this.context = context;
@@ -61,6 +68,8 @@ export class BatchPlanner {
     return {
       plan,
       latest: plan.ranges.map(() => null),
+      limit: null,
+      leftOffsets: 0n,
       recovered: 'read again',
       startedAtMs: host.now(),
       latestOffsetMs: 0,
@@ -76,20 +85,24 @@ export class BatchPlanner {
     );
   }
 
-  /** The ends of all partitions now: the frame of an availableNow run. */
-  async freezeEnds(): Promise<OffsetMap> {
-    return (await this.observe()).latest;
+  /** The ends of all partitions now, or those that were asked for: the frame of a bounded run. */
+  async freezeEnds(until: RunEnd): Promise<OffsetMap> {
+    return findEndPositions(this.context.cluster, await this.observe(), until);
   }
 
-  /** Plans the next batch and writes `plan/N` and `offsets/N`; null where there is nothing to read. */
-  async next(bounds: { frozen: OffsetMap | null; limit: bigint | null }): Promise<PlannedBatch | null> {
+  /** Plans the next batch and writes `plan/N` and `offsets/N`; null where there is nothing to read, or too little. */
+  async next(frozen: OffsetMap | null, limits: TriggerLimits): Promise<PlannedBatch | null> {
     const { checkpoint, failpoints, host } = this.context;
     const startedAtMs = host.now();
     const state = await this.observe();
     const known = await this.adopt(state);
-    const { ranges, latest, totalOffsets } = planRanges(known.positions, state, bounds.limit, bounds.frozen);
+    const limit = limits.next();
+    const planned = planRanges(known.positions, state, limit?.maxOffsets ?? null, frozen);
+    const { ranges, latest, totalOffsets, waitingOffsets } = planned;
     const latestOffsetMs = host.now() - startedAtMs;
-    if (totalOffsets === 0n && this.pendingLost.length === 0) return null;
+    const held = limits.holds(waitingOffsets, startedAtMs);
+    // What is lost is put on record at once.
+    if (this.pendingLost.length === 0 && (held || totalOffsets === 0n)) return null;
     const tables = await this.tables.current(state);
     const walFrom = host.now();
     const plan = this.makePlan(state, ranges, plannedTables(tables));
@@ -102,7 +115,16 @@ export class BatchPlanner {
     this.nextBatchId = plan.batchId + 1;
     this.known = { ...known, positions: ends };
     this.pendingLost = [];
-    return { plan, latest, recovered: 'no', startedAtMs, latestOffsetMs, walCommitMs: host.now() - walFrom };
+    return {
+      plan,
+      latest,
+      limit,
+      leftOffsets: waitingOffsets - totalOffsets,
+      recovered: 'no',
+      startedAtMs,
+      latestOffsetMs,
+      walCommitMs: host.now() - walFrom,
+    };
   }
 
   /** Takes over what a committed batch taught: the leader epochs up to which the log was read. */
@@ -119,7 +141,20 @@ export class BatchPlanner {
     const { cluster, config, sleep } = this.context;
     // Topics that another cluster does not have are not missing: they were never there.
     checkCluster(this.known?.clusterId ?? null, cluster.clusterId);
-    return observeSourceSettled(cluster, config.source, this.known, sleep);
+    const state = await observeSourceSettled(cluster, config.source, this.known, sleep);
+    this.warnOfPartMatches(state.matchedInPart);
+    return state;
+  }
+
+  /** Spark's newer versions would read these topics: whoever comes from there should hear of it, once for each. */
+  private warnOfPartMatches(topics: readonly string[]): void {
+    const unheard = topics.filter((topic) => !this.toldOf.has(topic));
+    for (const topic of unheard) this.toldOf.add(topic);
+    if (unheard.length === 0) return;
+    this.context.host.log.warn(
+      `subscribePattern matches only a part of the names of ${namesOf(unheard)}, which are not read: a name has to match as a whole`,
+      { topics: unheard },
+    );
   }
 
   /** Brings what is known and what the brokers say together: identity, losses, new partitions. */
@@ -160,8 +195,8 @@ export class BatchPlanner {
    * batch replaces, and `sources/0/0`.
    */
   private async begin(state: SourceState): Promise<KnownSource> {
-    const { checkpoint, config, failpoints } = this.context;
-    const positions = startingPositions(config.source, state);
+    const { checkpoint, cluster, config, failpoints } = this.context;
+    const positions = await findStartingPositions(cluster, config.source, state);
     await checkpoint.writePlan(this.makePlan(state, [], []));
     await checkpoint.writeInitialOffsets(positions);
     failpoints.hit('after-initial-offsets');

@@ -18,7 +18,7 @@ import { commitContext } from './commit-context.ts';
 import { commitTables } from './commit-tables.ts';
 import type { Failpoints } from './failpoint.ts';
 import { Freshness } from './freshness.ts';
-import type { BatchReport, EngineHost, TableReport } from './host.ts';
+import type { BatchLimit, BatchReport, EngineHost, TableReport } from './host.ts';
 import type {
   BatchTask,
   BatchTaskResult,
@@ -53,6 +53,9 @@ export interface BatchRunnerContext {
 export interface PlannedBatch {
   plan: BatchPlan;
   latest: (bigint | null)[];
+  limit: BatchLimit | null;
+  /** Offsets that could be read and that the limit left to later batches. */
+  leftOffsets: bigint;
   recovered: BatchReport['recovered'];
   startedAtMs: number;
   latestOffsetMs: number;
@@ -236,10 +239,10 @@ export class BatchRunner {
     attempt: number,
   ): BatchTask[] {
     const { config, pool, writerId } = this.context;
-    const parts = splitTasks(ranges, pool.size, config.source.minPartitions);
-    const budgetBytes = Math.floor(
-      (config.memoryBytes * (1 - COORDINATOR_SHARE)) / Math.max(1, parts.length),
-    );
+    const { minPartitions, maxRecordsPerPartition } = config.source;
+    const parts = splitTasks(ranges, pool.size, minPartitions, maxRecordsPerPartition);
+    const atOnce = Math.max(1, Math.min(parts.length, pool.size));
+    const budgetBytes = Math.floor((config.memoryBytes * (1 - COORDINATOR_SHARE)) / atOnce);
     const topicIds = new Map(plan.topics.map((t) => [t.topic, t.topicId]));
     return parts.map((part, taskIndex) => ({
       batchId: plan.batchId,
@@ -298,6 +301,8 @@ export class BatchRunner {
         commitTables: 0,
         commitOffsets: 0,
       },
+      limit: batch.limit,
+      limitChange: null,
       lost: done.lost.map(({ topic, partition, from, until, reason }) => ({
         topic,
         partition,

@@ -1,4 +1,5 @@
 import type { openCatalog } from '../catalog/open-catalog.ts';
+import type { AutoLimitChange } from '../core/auto-limit.ts';
 import type { OffsetRange } from '../core/offset-range.ts';
 import type { FileIO } from '../storage/file-io.ts';
 
@@ -64,6 +65,15 @@ export interface TableReport {
   snapshotId: bigint | null;
 }
 
+/** The most offsets that a batch may take. */
+export interface BatchLimit {
+  maxOffsets: bigint;
+  /** The option that says so. */
+  by: 'maxOffsetsPerTrigger' | 'auto' | 'maxBytesPerTrigger';
+  /** Why it is this number, where it is not the option's own. */
+  reason: string | null;
+}
+
 export interface BatchReport {
   batchId: number;
   pipelineId: string;
@@ -83,6 +93,10 @@ export interface BatchReport {
   bytes: number;
   tables: TableReport[];
   durations: BatchDurations;
+  /** What limited it at planning time; null where nothing did, or where an earlier process planned it. */
+  limit: BatchLimit | null;
+  /** How `maxOffsetsPerTrigger: auto` changed the limit after it; null where it stays. */
+  limitChange: AutoLimitChange | null;
   lost: { topic: string; partition: number; from: bigint; until: bigint; reason: string }[];
   peakRssBytes: number;
 }

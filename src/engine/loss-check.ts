@@ -18,6 +18,8 @@ export function checkIdentity(known: KnownSource, state: SourceState): void {
       { context: { topic, expected: topicId, found } },
     );
   }
+  // A topic that its name alone makes ours, and that is no more: what it held beyond our position nobody knows.
+  if (state.missing.length > 0) throw topicsDeleted(known, state.missing);
   const gone: TopicPartition[] = [];
   for (const { topic, partition } of offsetEntries(known.positions)) {
     const count = state.partitionCounts.get(topic);
@@ -34,6 +36,18 @@ export function checkIdentity(known: KnownSource, state: SourceState): void {
       },
     );
   }
+}
+
+function topicsDeleted(known: KnownSource, missing: readonly string[]): SluiceError {
+  const partitions = missing.flatMap((topic) =>
+    [...(known.positions.get(topic)?.entries() ?? [])].map(([p, offset]) => `${topic}-${p} at ${offset}`),
+  );
+  return new SluiceError(
+    'PARTITIONS_DELETED',
+    `topics of the checkpoint that subscribePattern takes no longer exist: ${missing.join(', ')}${partitions.length === 0 ? '' : ` (read up to ${partitions.join(', ')})`}; nothing was read. ` +
+      `${missing.map((topic) => `\`sluice checkpoint reset --topic ${topic} --to unread\``).join(' and ')} previews how to go on without them`,
+    { context: { topics: missing, partitions } },
+  );
 }
 
 /** Throws CLUSTER_REPLACED where both ids are known and differ. */

@@ -1,18 +1,23 @@
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import type { OffsetMap } from '../core/offset-range.ts';
-import { nextTriggerTime } from '../core/trigger.ts';
+import { nextTriggerTime, type Trigger } from '../core/trigger.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { BatchPlanner } from './batch-planner.ts';
 import type { BatchRunner, FinishedBatch, PlannedBatch } from './batch-runner.ts';
 import type { Failpoints } from './failpoint.ts';
-import type { EngineHost, RunSummary } from './host.ts';
+import type { BatchReport, EngineHost, RunSummary } from './host.ts';
 import { abandoned, isAbandoned } from './local/abandoned.ts';
+import { TriggerLimits } from './trigger-limits.ts';
 
 /** The least pause after a plan that found nothing, as Spark's `spark.sql.streaming.pollingDelay`. */
 const IDLE_PAUSE_MS = 10;
+/** Batches of earlier runs whose sizes tell what an offset weighs. */
+const SIZES_FROM = 5;
+
+type BoundedTrigger = Exclude<Trigger, { kind: 'processingTime' }>;
 
 export interface MicroBatchLoopContext {
   config: PipelineConfig;
@@ -35,6 +40,7 @@ export interface MicroBatchLoopContext {
 export class MicroBatchLoop {
   private readonly context: MicroBatchLoopContext;
   private readonly planner: BatchPlanner;
+  private readonly limits: TriggerLimits;
   /** The ends of an availableNow run, frozen when its first new batch is planned (spec 20.5). */
   private frozen: OffsetMap | null = null;
   private readonly total = { batches: 0, records: 0, quarantined: 0, bytes: 0 };
@@ -42,17 +48,19 @@ export class MicroBatchLoop {
   constructor(context: MicroBatchLoopContext) {
     this.context = context;
     this.planner = new BatchPlanner(context);
+    this.limits = new TriggerLimits(context.config);
   }
 
   async run(): Promise<Omit<RunSummary, 'pipelineId' | 'runId' | 'seconds'>> {
     const { host, config } = this.context;
     const unfinished = await this.planner.recover();
+    if (this.limits.asksForSizes) await this.learnSizes();
     if (unfinished !== null && !(await this.runBatch(unfinished)))
       return { ...this.total, stopped: 'abandoned' };
     const stopped =
       config.trigger.kind === 'processingTime'
         ? await this.runByTime(config.trigger.intervalMs)
-        : await this.runToEnd(config.trigger.kind);
+        : await this.runToEnd(config.trigger);
     if (stopped === 'asked') host.log.info('stopped as asked');
     return { ...this.total, stopped };
   }
@@ -61,10 +69,8 @@ export class MicroBatchLoop {
     const { host } = this.context;
     while (!host.stop.aborted) {
       const startedAt = host.now();
-      const batch = await this.planner.next({
-        frozen: null,
-        limit: this.context.config.source.maxOffsetsPerTrigger,
-      });
+      const batch = await this.planner.next(null, this.limits);
+      if (batch === null) this.sayHeld('debug', 'wait');
       if (batch !== null && !(await this.runBatch(batch))) return 'abandoned';
       const next = nextTriggerTime(startedAt, intervalMs);
       await this.idleUntil(batch === null ? Math.max(next, host.now() + IDLE_PAUSE_MS) : next);
@@ -73,15 +79,18 @@ export class MicroBatchLoop {
   }
 
   /** availableNow: batch after batch up to the frozen ends. once: one batch with all there is, as Spark without a limit. */
-  private async runToEnd(kind: 'availableNow' | 'once'): Promise<RunSummary['stopped']> {
-    const { host, config } = this.context;
+  private async runToEnd(trigger: BoundedTrigger): Promise<RunSummary['stopped']> {
+    const { host } = this.context;
+    const until = (trigger.kind === 'availableNow' ? trigger.until : undefined) ?? { kind: 'latest' };
     while (!host.stop.aborted) {
-      this.frozen ??= await this.planner.freezeEnds();
-      const limit = kind === 'once' ? null : config.source.maxOffsetsPerTrigger;
-      const batch = await this.planner.next({ frozen: this.frozen, limit });
-      if (batch === null) return 'finished';
+      this.frozen ??= await this.planner.freezeEnds(until);
+      const batch = await this.planner.next(this.frozen, this.limits);
+      if (batch === null) {
+        this.sayHeld('info', 'are left to the next run');
+        return 'finished';
+      }
       if (!(await this.runBatch(batch))) return 'abandoned';
-      if (kind === 'once') return 'finished';
+      if (trigger.kind === 'once') return 'finished';
     }
     return 'asked';
   }
@@ -104,6 +113,7 @@ export class MicroBatchLoop {
     }
     const { report, funnel } = finished;
     this.planner.committed(funnel);
+    this.adaptLimit(batch, report);
     this.total.batches++;
     this.total.records += report.records;
     this.total.quarantined += report.quarantined;
@@ -113,6 +123,41 @@ export class MicroBatchLoop {
     failpoints.hit('after-purge');
     await host.onBatch?.(report);
     return true;
+  }
+
+  /** The bytes per offset of the last batches of earlier runs, from their done records. */
+  private async learnSizes(): Promise<void> {
+    const { checkpoint } = this.context;
+    const last = checkpoint.latestCommitted ?? -1;
+    for (let batchId = Math.max(0, last - SIZES_FROM + 1); batchId <= last; batchId++) {
+      const done = await checkpoint.done(batchId);
+      const funnel = done?.funnel ?? [];
+      const offsets = funnel.reduce((sum, r) => sum + (r.until - r.from), 0n);
+      this.limits.learnSize(
+        Number(offsets),
+        funnel.reduce((sum, r) => sum + r.bytes, 0),
+      );
+    }
+  }
+
+  private adaptLimit(batch: PlannedBatch, report: BatchReport): void {
+    const change = this.limits.after(report, batch.leftOffsets > 0n);
+    if (change === null) return;
+    report.limitChange = change;
+    this.context.host.log.info(
+      `maxOffsetsPerTrigger auto: ${change.from} -> ${change.to}, ${change.reason}`,
+      { batchId: report.batchId, ...change },
+    );
+  }
+
+  private sayHeld(level: 'debug' | 'info', what: string): void {
+    const { held } = this.limits;
+    if (held === null) return;
+    const { offsets, minOffsets } = held;
+    this.context.host.log[level](
+      `${offsets} offsets ${what}: fewer than minOffsetsPerTrigger, ${minOffsets}`,
+      { ...held },
+    );
   }
 
   private async idleUntil(timeMs: number): Promise<void> {

@@ -4,6 +4,7 @@ import { compareTopicPartitions, type TopicPartition } from '../core/topic-parti
 import { isSluiceError, SluiceError } from '../errors.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { KnownSource } from './known-source.ts';
+import { selectTopics } from './topic-selection.ts';
 
 /** What the brokers say at one moment about the partitions that are read. */
 export interface SourceState {
@@ -19,31 +20,30 @@ export interface SourceState {
   latest: OffsetMap;
   highWatermark: OffsetMap;
   leaderEpochs: OffsetMap;
+  /** Topics that were read before, that `subscribePattern` still takes, and that are no more. */
+  missing: string[];
+  /** Topics that `subscribePattern` matches only in part: they are not read. */
+  matchedInPart: string[];
 }
 
 /**
  * Asks the brokers for the assigned partitions and their offsets. Throws TOPIC_NOT_FOUND for a topic that is not
  * there, PARTITIONS_DELETED for an assigned partition that is not. An empty answer is an error, never "no partitions"
- * (spec 20: an empty map that was stored as an offset would read everything again).
+ * (spec 20: an empty map that was stored as an offset would read everything again). `known` names the topics that were
+ * read before; a pattern tells by them which are gone.
  */
-export async function observeSource(cluster: KafkaCluster, source: SourceConfig): Promise<SourceState> {
+export async function observeSource(
+  cluster: KafkaCluster,
+  source: SourceConfig,
+  known: Iterable<string> = [],
+): Promise<SourceState> {
   const { selection } = source;
-  const topics = selection.kind === 'subscribe' ? selection.topics : [...selection.partitions.keys()];
-  const metadata = await cluster.metadata(topics);
-  if (metadata.missing.length > 0) {
-    throw new SluiceError(
-      'TOPIC_NOT_FOUND',
-      `topic ${metadata.missing.join(', ')} does not exist on ${source.bootstrapServers}`,
-      {
-        context: { topics: metadata.missing },
-      },
-    );
-  }
+  const selected = await selectTopics(cluster, source, known);
   const topicIds = new Map<string, string | null>();
   const partitions: TopicPartition[] = [];
   const partitionCounts = new Map<string, number>();
   const leaderEpochs: OffsetMap = new Map();
-  for (const topic of metadata.topics) {
+  for (const topic of selected.topics) {
     topicIds.set(topic.topic, topic.topicId);
     partitionCounts.set(topic.topic, topic.partitions.length);
     const found = new Set(topic.partitions.map((p) => p.partition));
@@ -63,11 +63,8 @@ export async function observeSource(cluster: KafkaCluster, source: SourceConfig)
     for (const p of topic.partitions)
       setOffset(leaderEpochs, topic.topic, p.partition, BigInt(p.leaderEpoch));
   }
-  if (partitions.length === 0) {
-    throw new SluiceError(
-      'BROKER_ERROR',
-      `the brokers named no partition of ${topics.join(', ')}; expected at least one`,
-    );
+  if (partitions.length === 0 && selected.missing.length === 0) {
+    throw new SluiceError('BROKER_ERROR', 'the brokers named no partition to read; expected at least one');
   }
   partitions.sort(compareTopicPartitions);
   const [earliest, highWatermark, stable] = await Promise.all([
@@ -82,7 +79,7 @@ export async function observeSource(cluster: KafkaCluster, source: SourceConfig)
     if (end > getOffset(highWatermark, topic, partition)!) setOffset(highWatermark, topic, partition, end);
   }
   return {
-    clusterId: metadata.clusterId,
+    clusterId: selected.clusterId,
     topicIds,
     partitions,
     partitionCounts,
@@ -90,6 +87,8 @@ export async function observeSource(cluster: KafkaCluster, source: SourceConfig)
     latest,
     highWatermark,
     leaderEpochs,
+    missing: selected.missing,
+    matchedInPart: selected.matchedInPart,
   };
 }
 
@@ -125,7 +124,7 @@ export async function observeSourceSettled(
   for (let attempt = 0; ; attempt++) {
     const last = attempt >= source.fetchOffsetNumRetries;
     try {
-      const state = await observeSource(cluster, source);
+      const state = await observeSource(cluster, source, known?.positions.keys());
       if (last || known === undefined || isSettled(state, known)) return state;
     } catch (error) {
       if (last || !(isSluiceError(error, 'TOPIC_NOT_FOUND') || isSluiceError(error, 'PARTITIONS_DELETED')))
@@ -137,6 +136,7 @@ export async function observeSourceSettled(
 
 /** Another incarnation of a topic is no matter of waiting. */
 function isSettled(state: SourceState, known: KnownSource): boolean {
+  if (state.missing.length > 0) return false;
   const ids = new Map(known.topics.map((t) => [t.topic, t.topicId]));
   for (const { topic, partition, offset } of offsetEntries(known.positions)) {
     const id = ids.get(topic) ?? null;

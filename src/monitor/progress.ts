@@ -27,6 +27,22 @@ export interface BatchFacts {
   durations: Readonly<Record<PhaseName, number>>;
   lost: readonly { topic: string; partition: number; from: bigint; until: bigint; reason: string }[];
   peakRssBytes: number;
+  /** What limited it at planning time; left out where nothing did. */
+  limit?: LimitFacts | null;
+  /** How `maxOffsetsPerTrigger: auto` changed the limit after the batch. */
+  limitChange?: LimitChangeFacts | null;
+}
+
+export interface LimitChangeFacts {
+  from: bigint;
+  to: bigint;
+  reason: string;
+}
+
+export interface LimitFacts {
+  maxOffsets: bigint;
+  by: 'maxOffsetsPerTrigger' | 'auto' | 'maxBytesPerTrigger';
+  reason: string | null;
 }
 
 export interface TableFacts {
@@ -100,6 +116,10 @@ export interface SluiceProgress {
   durationMs: { read: number; commitTables: number };
   memory: { peakRssBytes: number; limitBytes: number };
   lost: BatchFacts['lost'];
+  /** The most offsets that the batch could take, and why; left out where nothing limited it. */
+  limit?: LimitFacts;
+  /** Left out where the limit stays. */
+  limitChange?: LimitChangeFacts;
 }
 
 export interface ProgressContext {
@@ -115,9 +135,11 @@ export interface ProgressContext {
 export function sourceDescription(
   selection:
     | { kind: 'subscribe'; topics: readonly string[] }
+    | { kind: 'subscribePattern'; pattern: string }
     | { kind: 'assign'; partitions: ReadonlyMap<string, readonly number[]> },
 ): string {
   if (selection.kind === 'subscribe') return `KafkaV2[Subscribe[${selection.topics.join(', ')}]]`;
+  if (selection.kind === 'subscribePattern') return `KafkaV2[SubscribePattern[${selection.pattern}]]`;
   const partitions = [...selection.partitions].flatMap(([topic, numbers]) =>
     numbers.map((n) => `${topic}-${n}`),
   );
@@ -245,5 +267,7 @@ function sluicePart(facts: BatchFacts, context: ProgressContext): SluiceProgress
     },
     memory: { peakRssBytes: facts.peakRssBytes, limitBytes: context.memoryBytes },
     lost: [...facts.lost],
+    ...(facts.limit == null ? {} : { limit: facts.limit }),
+    ...(facts.limitChange == null ? {} : { limitChange: facts.limitChange }),
   };
 }

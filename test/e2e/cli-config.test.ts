@@ -52,8 +52,8 @@ const FAULTS: [string, string, string[]][] = [
   ['CONTRADICTION', '  assign: {"a":[0]}\n', ['7:11 CONTRADICTION source.assign: subscribe is given too']],
   [
     'UNSUPPORTED',
-    '  subscribePattern: "a.*"\nengine: spark\n',
-    ['7:3 UNSUPPORTED source.subscribePattern', '8:9 UNSUPPORTED engine: "spark" is not in this version'],
+    '  endingOffsets: latest\nengine: spark\n',
+    ['7:3 UNSUPPORTED source.endingOffsets', '8:9 UNSUPPORTED engine: "spark" is not in this version'],
   ],
   [
     'VARIABLE_UNSET',

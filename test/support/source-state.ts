@@ -25,5 +25,7 @@ export function stateOf(
     latest: offsets(latest),
     highWatermark: offsets(highWatermark),
     leaderEpochs: new Map(),
+    missing: [],
+    matchedInPart: [],
   };
 }

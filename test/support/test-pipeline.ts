@@ -60,6 +60,11 @@ export interface CliOptions {
   onLog?(text: string, child: ChildProcess): void;
 }
 
+/** Do its own lines say where the query begins? */
+function beginsByItself(source: TestPipelineOptions['source'] = {}): boolean {
+  return Object.keys(source).some((key) => /^starting(Offsets|Timestamp)/.test(key));
+}
+
 export class TestPipeline {
   readonly directory: string;
   readonly checkpoint: string;
@@ -94,8 +99,8 @@ export class TestPipeline {
       'source:',
       ...[
         `kafka.bootstrap.servers: ${bootstrap}`,
-        `subscribe: ${topics.join(',')}`,
-        ...(source?.startingOffsets === undefined ? ['startingOffsets: earliest'] : []),
+        ...(source?.subscribePattern === undefined ? [`subscribe: ${topics.join(',')}`] : []),
+        ...(beginsByItself(source) ? [] : ['startingOffsets: earliest']),
         ...(maxOffsetsPerTrigger === undefined ? [] : [`maxOffsetsPerTrigger: ${maxOffsetsPerTrigger}`]),
         'fetchOffset.retryIntervalMs: 10',
         ...lines(source),

@@ -28,21 +28,35 @@ async function explain(context: CliContext, flags: ExplainFlags): Promise<void> 
   const deadlineMs = parseDurationMs(flags.timeout);
   const [
     { openCheckpointReadOnly },
-    { askBrokers },
+    { withBrokers },
     { explainNextBatch },
+    { observeSource },
+    { findStartingPositions },
+    { offsetsByTime, sameTime },
     { readProgress },
     { resolveFileIO },
   ] = await Promise.all([
     import('../checkpoint-view.ts'),
     import('../source-view.ts'),
     import('../explain-batch.ts'),
+    import('../../engine/source-state.ts'),
+    import('../../engine/starting-positions.ts'),
+    import('../../engine/offsets-by-time.ts'),
     import('../../monitor/progress-log.ts'),
     import('../../storage/resolve-file-io.ts'),
   ]);
   const checkpoint = await openCheckpointReadOnly(config, context);
-  const state = await askBrokers(config, deadlineMs);
+  const { latestPlanned } = checkpoint;
+  const before =
+    latestPlanned === null ? await checkpoint.initialOffsets() : await checkpoint.offsets(latestPlanned);
+  const asked = await withBrokers(config, deadlineMs, async (cluster) => {
+    const state = await observeSource(cluster, config.source, before?.keys());
+    const positions = before ?? (await findStartingPositions(cluster, config.source, state));
+    const hourAgo = await offsetsByTime(cluster, sameTime(state.partitions, BigInt(Date.now() - 3_600_000)));
+    return { state, positions, hourAgo };
+  });
   const progress = await readProgress(resolveFileIO(config.checkpointLocation), config.checkpointLocation);
-  const explanation: Explanation = await explainNextBatch(config, checkpoint, state, progress);
+  const explanation: Explanation = await explainNextBatch({ config, checkpoint, progress, ...asked });
   context.stdout.write(
     flags.output === 'json' ? `${stringifyJson64(explanation)}\n` : explanationText(explanation),
   );

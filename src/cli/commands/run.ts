@@ -8,10 +8,12 @@ import type { CliContext, OutputFormat } from '../context.ts';
 import type { LogFormat, LogLevel } from '../log.ts';
 import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
 import { loadRunModules, refuseAbandoned, runHere } from '../pipeline-run.ts';
+import { parseRunEnd } from '../run-end.ts';
 
 interface RunFlags extends PipelineFlags {
   once?: true;
   availableNow?: true;
+  until?: string;
   acceptQuarantine?: true;
   logFormat?: LogFormat;
   logLevel: LogLevel;
@@ -23,6 +25,12 @@ export function command(context: CliContext): Command {
     .description('Run a pipeline: read from Kafka, write Iceberg tables, commit exactly once.')
     .addOption(new Option('--once', 'one batch, then end').conflicts('availableNow'))
     .addOption(new Option('--available-now', 'read what is there at the start, then end'))
+    .addOption(
+      new Option(
+        '--until <end>',
+        'read up to latest, a time, or offsets as {"topic":{"0":500}}, then end',
+      ).conflicts(['once', 'availableNow']),
+    )
     .addOption(new Option('--accept-quarantine', 'go on although quarantine.maxRatio is passed'))
     .addOption(
       new Option(
@@ -41,6 +49,7 @@ export function command(context: CliContext): Command {
 Examples:
   sluice run                                   by the trigger of ./sluice.yaml, until SIGTERM
   sluice run -c clicks.yaml --available-now
+  sluice run --until 2026-11-01T00:00:00Z      what was produced before, as far as it is there now
   sluice run --set source.maxOffsetsPerTrigger=500000 --log-format json
 
 SIGTERM or SIGINT ends the run after the running batch; a second one stops at once. Whatever happens, the next
@@ -52,12 +61,14 @@ run goes on from the checkpoint.`,
 async function run(context: CliContext, flags: RunFlags): Promise<void> {
   // The engine loads while the file is read and checked.
   const modules = loadRunModules();
+  const until = flags.until === undefined ? undefined : parseRunEnd(flags.until);
   const trigger = flags.once
     ? ['trigger.once=true']
-    : flags.availableNow
+    : flags.availableNow || until !== undefined
       ? ['trigger.availableNow=true']
       : [];
   const { config } = await loadFor(context, flags, trigger);
+  if (until !== undefined) config.trigger = { kind: 'availableNow', until };
   const logFormat = flags.logFormat ?? (context.stderr.terminal ? 'text' : 'json');
   const options = {
     logFormat,

@@ -21,12 +21,12 @@ export interface PoolOutcome {
   error: unknown;
 }
 
-/** Runs the tasks of a batch, each in a worker of its own. */
+/** Runs the tasks of a batch, at most one in each worker at a time. */
 export interface WorkerPool {
   readonly size: number;
   /**
-   * At most `size` tasks. Resolves when all have ended, also where some failed: what the others wrote is then the
-   * caller's to delete.
+   * Tasks beyond `size` wait for a worker. Resolves when all have ended, also where some failed: what the others wrote is
+   * then the caller's to delete; those that have not begun do not begin.
    */
   run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<PoolOutcome>;
   close(): Promise<void>;
@@ -49,18 +49,22 @@ export class ThreadPool implements WorkerPool {
       for (const thread of this.threads) thread.abort();
     };
     signal.addEventListener('abort', abort, { once: true });
+    const waiting = [...tasks];
+    const settled: PromiseSettledResult<BatchTaskResult>[] = [];
+    const work = async (thread: Thread): Promise<void> => {
+      for (let task = waiting.shift(); task !== undefined; task = waiting.shift()) {
+        try {
+          settled.push({ status: 'fulfilled', value: await thread.run(task, onProgress) });
+        } catch (reason) {
+          settled.push({ status: 'rejected', reason });
+          // The others' work is of no use any more: they give up their files.
+          waiting.length = 0;
+          abort();
+        }
+      }
+    };
     try {
-      const settled = await Promise.allSettled(
-        tasks.map(async (task, i) => {
-          try {
-            return await this.threads[i].run(task, onProgress);
-          } catch (error) {
-            // The others' work is of no use any more: they give up their files.
-            abort();
-            throw error;
-          }
-        }),
-      );
+      await Promise.all(this.threads.map(work));
       return outcomeOf(settled);
     } finally {
       signal.removeEventListener('abort', abort);

@@ -94,7 +94,7 @@ async function finishEarlier(checkpoint: Checkpoint): Promise<ResetOutcome['fini
 }
 
 async function observeLog({ cluster, config }: ResetContext, base: ResetBase): Promise<ObservedLog> {
-  const state = await observeSource(cluster, config.source);
+  const state = await observeSource(cluster, config.source, base.positions.keys());
   const parted = new Map<string, bigint | null>();
   const ids = new Map(base.topics.map((t) => [t.topic, t.topicId]));
   const asked = state.partitions.flatMap(({ topic, partition }) => {

@@ -79,7 +79,7 @@ export function refused(message: string, context: Record<string, unknown> = {}):
 }
 
 function knownTopic(base: ResetBase, state: SourceState, topic: string): string {
-  if (!state.topicIds.has(topic)) {
+  if (!isRead(state, topic)) {
     throw refused(
       `topic ${topic} is not one that this pipeline reads: ${[...state.topicIds.keys()].sort().join(', ')}`,
       { topic },
@@ -91,7 +91,12 @@ function knownTopic(base: ResetBase, state: SourceState, topic: string): string 
 }
 
 function knownTopics(base: ResetBase, state: SourceState): string[] {
-  return [...base.positions.keys()].filter((topic) => state.topicIds.has(topic)).sort();
+  return [...base.positions.keys()].filter((topic) => isRead(state, topic)).sort();
+}
+
+/** Also a topic that is no more and that `subscribePattern` would take: it can leave the checkpoint. */
+function isRead(state: SourceState, topic: string): boolean {
+  return state.topicIds.has(topic) || state.missing.includes(topic);
 }
 
 function movesOf(base: ResetBase, request: ResetRequest, log: ObservedLog, topic: string): PartitionMove[] {
@@ -188,6 +193,7 @@ function isUnreadable(
 ): boolean {
   const { topic, partition } = range;
   if (isOtherCluster(base, state)) return true;
+  if (state.missing.includes(topic)) return true;
   // A topic that is no longer subscribed was not asked for.
   if (!state.topicIds.has(topic)) return false;
   if (isReplaced(base, state, topic)) return true;

@@ -1,54 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { SourceConfig } from '../../../src/config/pipeline-config.ts';
 import { formatOffsetMap } from '../../../src/core/offset-range.ts';
-import {
-  addNewPartitions,
-  planRanges,
-  positionsAfter,
-  startingPositions,
-} from '../../../src/engine/plan-batch.ts';
+import { addNewPartitions, planRanges, positionsAfter } from '../../../src/engine/plan-batch.ts';
 import { offsets, stateOf } from '../../support/source-state.ts';
-
-const source = (startingOffsets: SourceConfig['startingOffsets']): SourceConfig =>
-  ({ startingOffsets }) as SourceConfig;
-
-describe('startingPositions', () => {
-  const state = stateOf({ a: [5, 0] }, { a: [90, 40] });
-
-  it('resolves earliest, latest, -2 and -1', () => {
-    expect(formatOffsetMap(startingPositions(source({ kind: 'earliest' }), state))).toBe(
-      '{"a":{"0":5,"1":0}}',
-    );
-    expect(formatOffsetMap(startingPositions(source({ kind: 'latest' }), state))).toBe(
-      '{"a":{"0":90,"1":40}}',
-    );
-    const map = offsets({ a: [-2, -1] });
-    expect(formatOffsetMap(startingPositions(source({ kind: 'map', offsets: map }), state))).toBe(
-      '{"a":{"0":5,"1":40}}',
-    );
-    expect(
-      formatOffsetMap(startingPositions(source({ kind: 'map', offsets: offsets({ a: [7, 3] }) }), state)),
-    ).toBe('{"a":{"0":7,"1":3}}');
-  });
-
-  it('refuses a map that does not name exactly the assigned partitions', () => {
-    expect(() => startingPositions(source({ kind: 'map', offsets: offsets({ a: [7] }) }), state)).toThrow(
-      /it lacks a-1/,
-    );
-    expect(() =>
-      startingPositions(source({ kind: 'map', offsets: offsets({ a: [7, 3, 1] }) }), state),
-    ).toThrow(/names a-2, which is not assigned/);
-  });
-
-  it('refuses an offset outside the log', () => {
-    expect(() => startingPositions(source({ kind: 'map', offsets: offsets({ a: [4, 0] }) }), state)).toThrow(
-      /a-0 is to start at 4, but the log holds \[5, 90\)/,
-    );
-    expect(() => startingPositions(source({ kind: 'map', offsets: offsets({ a: [5, 41] }) }), state)).toThrow(
-      /a-1 is to start at 41/,
-    );
-  });
-});
 
 describe('planRanges', () => {
   it('plans up to the latest offsets and lists empty ranges', () => {
