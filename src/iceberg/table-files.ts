@@ -35,6 +35,9 @@ export function fileName(location: string): string {
   return location.slice(location.lastIndexOf('/') + 1);
 }
 
+/** Manifests of all lists together that are kept: some 20 MB at most. */
+const MAX_KEPT_MANIFESTS = 30_000;
+
 /**
  * Reads manifest lists and keeps the newest: a chain of commits reads each list once, whoever wrote it. Lists are
  * immutable, so a location is enough to know one by.
@@ -43,6 +46,7 @@ export class ManifestLists {
   readonly #io: FileIO;
   readonly #capacity: number;
   readonly #lists = new Map<string, readonly ManifestFile[]>();
+  #manifests = 0;
 
   constructor(io: FileIO, capacity = 64) {
     this.#io = io;
@@ -70,9 +74,17 @@ export class ManifestLists {
 
   /** Notes a list that this process wrote itself. */
   put(location: string, manifests: readonly ManifestFile[]): void {
-    this.#lists.delete(location);
+    this.#drop(location);
+    if (manifests.length > MAX_KEPT_MANIFESTS) return;
     this.#lists.set(location, manifests);
-    if (this.#lists.size > this.#capacity) this.#lists.delete(this.#lists.keys().next().value!);
+    this.#manifests += manifests.length;
+    while (this.#lists.size > this.#capacity || this.#manifests > MAX_KEPT_MANIFESTS)
+      this.#drop(this.#lists.keys().next().value!);
+  }
+
+  #drop(location: string): void {
+    this.#manifests -= this.#lists.get(location)?.length ?? 0;
+    this.#lists.delete(location);
   }
 }
 
