@@ -8,6 +8,7 @@ import { splitTasks } from '../engine/split-tasks.ts';
 import { TriggerLimits } from '../engine/trigger-limits.ts';
 import { totalLag } from '../monitor/lag.ts';
 import type { BatchProgress } from '../monitor/progress.ts';
+import { checkNextLog } from './explain-log.ts';
 import type { Explanation } from './explanation.ts';
 import { forecast, type SteadyBatch } from './forecast.ts';
 import { latestOffsets } from './source-view.ts';
@@ -26,13 +27,14 @@ export interface ExplainInput {
 
 const HOUR_S = 3600;
 
-/** What the next run would do first, by the planner's own arithmetic. Writes nothing. */
+/** What the next run would do first, by the planner's own arithmetic. Writes nothing. Throws as `checkNextLog`. */
 export async function explainNextBatch(input: ExplainInput): Promise<Explanation> {
-  const { config, checkpoint, state, progress, positions } = input;
+  const { config, checkpoint, state, progress } = input;
   const { source } = config;
   const start = checkpoint.exists ? checkpoint.restart() : ({ kind: 'fresh' } as const);
   const plan = start.kind === 'rerun' ? await checkpoint.plan(start.batchId) : null;
-  const known = new Map([...positions].map(([topic, partitions]) => [topic, new Map(partitions)]));
+  const known = input.positions;
+  const { positions, lost } = await checkNextLog(checkpoint, start, state, known, source.failOnDataLoss);
   addNewPartitions(positions, state);
   const limits = new TriggerLimits(config);
   for (const p of progress.slice(-10)) limits.learnSize(Number(p.sluice.funnel.offsets), p.sluice.bytes);
@@ -46,6 +48,20 @@ export async function explainNextBatch(input: ExplainInput): Promise<Explanation
   const produced = producedLastHour(input);
   const producedPerSecond = Number(produced.reduce((sum, p) => sum + p.until - p.from, 0n)) / HOUR_S;
   const steady = steadyBatch(config, produced);
+  const told = forecast({
+    config,
+    offsets,
+    lag,
+    progress,
+    producedPerSecond,
+    ...(limit === null || limit.by === 'auto' ? {} : { limit: limit.maxOffsets }),
+    ...(steady === null ? {} : { steady }),
+  });
+  told.warnings.push(
+    ...state.missing.map(
+      (topic) => `topic ${topic}, which subscribePattern takes, is no more: the next run stops`,
+    ),
+  );
   return {
     pipeline: config.name,
     batchId: start.kind === 'fresh' ? 0 : start.batchId,
@@ -57,6 +73,7 @@ export async function explainNextBatch(input: ExplainInput): Promise<Explanation
     ranges: ranges.map((range) => ({ ...range, offsets: range.until - range.from })),
     offsets,
     lag,
+    lost: lost.map(({ topic, partition, from, until }) => ({ topic, partition, from, until })),
     limit,
     minOffsets: config.trigger.kind === 'once' ? null : source.minOffsetsPerTrigger,
     producedPerSecond,
@@ -70,15 +87,7 @@ export async function explainNextBatch(input: ExplainInput): Promise<Explanation
       table,
       partitionBy: rule.partitionBy,
     })),
-    forecast: forecast({
-      config,
-      offsets,
-      lag,
-      progress,
-      producedPerSecond,
-      ...(limit === null || limit.by === 'auto' ? {} : { limit: limit.maxOffsets }),
-      ...(steady === null ? {} : { steady }),
-    }),
+    forecast: told,
   };
 }
 

@@ -20,6 +20,8 @@ export interface Explanation {
   offsets: bigint;
   /** Offsets that are not yet planned, this batch included. */
   lag: bigint;
+  /** Deleted before they were read; `failOnDataLoss: false` gives them up. */
+  lost: OffsetRange[];
   /** The most offsets of the batch, and the option that says so. */
   limit: BatchLimit | null;
   /** minOffsetsPerTrigger: later batches of a run wait for so many. */
@@ -82,6 +84,10 @@ function notes(e: Explanation): [string, string][] {
         ? `about ${rate(e.producedPerSecond)} in the last hour`
         : 'nothing in the last hour',
     ],
+    ...e.lost.map((l): [string, string] => [
+      'given up as lost',
+      `${l.topic}-${l.partition} [${l.from}, ${l.until}), ${count(l.until - l.from)} offsets that were deleted before they were read`,
+    ]),
     ['backlog drained', drainText(e)],
     ['files a day', filesText(forecast)],
     ...e.newPartitions.map((p): [string, string] => [

@@ -37,6 +37,7 @@ export interface LeaseOwner {
   host: string;
   pid: number;
   writerId: string;
+  acquiredAtMs: number;
   heartbeatAtMs: number;
 }
 
@@ -69,6 +70,8 @@ export interface StatusInput {
   checkpointLocation: string;
   trigger: Trigger;
   nowMs: number;
+  /** Where the query began, or would begin; null where that is not known: then a partition begins at its log's start. */
+  initial: OffsetMap | null;
   lastPlanned: { batchId: number; offsets: OffsetMap } | null;
   lastCommitted: { batchId: number; offsets: OffsetMap } | null;
   /** Asked from the brokers after the checkpoint was read; null where nobody asked. */
@@ -76,6 +79,8 @@ export interface StatusInput {
   /** The lease, where it is fresh. */
   lease: LeaseOwner | null;
   lastProgress: BatchProgress | null;
+  /** How long `minOffsetsPerTrigger` may hold a batch back; left out where it is not given. */
+  maxTriggerDelayMs?: number;
   /** What the cluster and topic ids of the checkpoint say against the brokers', in words; empty where they agree. */
   replaced?: readonly string[];
 }
@@ -159,12 +164,17 @@ function partitionStatus(input: StatusInput, topic: string, partition: number): 
     logStart: ends?.logStart ?? null,
   };
   if (ends === undefined) return { ...base, readLag: null, committedLag: null, lost: 0n, state: 'OK' };
-  // A partition that was never planned is read from its start.
-  const start = ends.logStart ?? 0n;
+  const start = startOf(input, topic, partition);
   const read = partitionLag(planned ?? start, ends);
   const table = partitionLag(committed ?? start, ends);
   const state = read.lost > 0n ? 'LOSS' : read.rewound ? 'REWIND' : 'OK';
   return { ...base, readLag: read.lag, committedLag: table.lag, lost: read.lost, state };
+}
+
+/** Where a partition begins that was never planned: where the query did, and a partition that is newer at its log's start. */
+function startOf({ initial, latest }: StatusInput, topic: string, partition: number): bigint {
+  const began = initial === null ? undefined : getOffset(initial, topic, partition);
+  return began ?? latest?.get(topic)?.get(partition)?.logStart ?? 0n;
 }
 
 function sinceLastBatch(input: StatusInput): number | null {
@@ -191,19 +201,23 @@ function judge(
   if (lossy.length > 0) {
     findings.push({
       state: 'LOSS',
-      reason: `records were deleted before they were read: ${named(lossy, (p) => `${p.topic}-${p.partition} [${p.planned}, ${p.logStart})`)}`,
+      reason: `records were deleted before they were read: ${named(lossy, (p) => `${p.topic}-${p.partition} [${positionOf(input, p)}, ${p.logStart})`)}`,
     });
   }
   const rewound = partitions.filter((p) => p.state === 'REWIND');
   if (rewound.length > 0) {
     findings.push({
       state: 'REWIND',
-      reason: `the log ends before our position: ${named(rewound, (p) => `${p.topic}-${p.partition} position ${p.planned}, end ${p.latest}`)}`,
+      reason: `the log ends before our position: ${named(rewound, (p) => `${p.topic}-${p.partition} position ${positionOf(input, p)}, end ${p.latest}`)}`,
     });
   }
   for (const reason of input.replaced ?? []) findings.push({ state: 'REWIND', reason });
   findings.push(...judgeRunning(input, committedLag, sinceLastBatchMs));
   return findings;
+}
+
+function positionOf(input: StatusInput, p: PartitionStatus): bigint {
+  return p.planned ?? startOf(input, p.topic, p.partition);
 }
 
 function judgeRunning(
@@ -221,13 +235,16 @@ function judgeRunning(
       });
     else if (input.trigger.kind === 'processingTime')
       findings.push({ state: 'STOP', reason: 'nobody runs it' });
-  } else if (sinceLastBatchMs !== null && committedLag !== null && committedLag > 0n) {
+  } else if (committedLag !== null && committedLag > 0n) {
+    // Of a process that has ended no batch yet, the time counts from its own start, not from the last run's batch.
+    const runsForMs = Math.max(0, input.nowMs - input.lease.acquiredAtMs);
+    const waitedMs = sinceLastBatchMs === null ? runsForMs : Math.min(sinceLastBatchMs, runsForMs);
     const intervalMs = input.trigger.kind === 'processingTime' ? input.trigger.intervalMs : 0;
-    const limit = Math.max(STALL_MIN_MS, STALL_INTERVALS * intervalMs);
-    if (sinceLastBatchMs > limit)
+    const limit = Math.max(STALL_MIN_MS, STALL_INTERVALS * intervalMs) + (input.maxTriggerDelayMs ?? 0);
+    if (waitedMs > limit)
       findings.push({
         state: 'STALL',
-        reason: `no batch has ended for ${Math.round(sinceLastBatchMs / 1000)} s, and ${committedLag} offsets wait`,
+        reason: `no batch has ended for ${Math.round(waitedMs / 1000)} s, and ${committedLag} offsets wait`,
       });
   }
   findings.push(...judgeProgress(input));

@@ -3,8 +3,10 @@ import type { Checkpoint } from '../../checkpoint/checkpoint.ts';
 import type { PipelineConfig } from '../../config/pipeline-config.ts';
 import { formatDuration } from '../../core/duration.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
+import type { OffsetMap } from '../../core/offset-range.ts';
 import type { SourceState } from '../../engine/source-state.ts';
 import { isSluiceError, type SluiceError } from '../../errors.ts';
+import type { BatchProgress } from '../../monitor/progress.ts';
 import { count } from '../../monitor/progress-line.ts';
 import { buildStatus, type PipelineStatus } from '../../monitor/status.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
@@ -54,7 +56,9 @@ async function status(context: CliContext, flags: StatusFlags): Promise<void> {
   const lastCommitted = await positionOf(checkpoint, checkpoint.latestCommitted);
   const progress = await readProgress(resolveFileIO(config.checkpointLocation), config.checkpointLocation);
   const lease = await liveLease(checkpoint);
-  const asked = flags.broker ? await ask(config, deadlineMs) : {};
+  const began = await checkpoint.initialOffsets();
+  const isNew = began === null && lastPlanned === null;
+  const asked = flags.broker ? await ask(config, deadlineMs, lastPlanned?.offsets.keys() ?? [], isNew) : {};
   const view =
     asked.state === undefined ? null : (await import('../source-view.ts')).latestOffsets(asked.state);
   const result = buildStatus({
@@ -62,7 +66,11 @@ async function status(context: CliContext, flags: StatusFlags): Promise<void> {
     id: checkpoint.exists ? checkpoint.id : null,
     checkpointLocation: config.checkpointLocation,
     trigger: config.trigger,
+    ...(config.source.minOffsetsPerTrigger === null
+      ? {}
+      : { maxTriggerDelayMs: config.source.maxTriggerDelayMs }),
     nowMs: Date.now(),
+    initial: began ?? asked.begins ?? null,
     lastPlanned,
     lastCommitted,
     latest: view,
@@ -79,21 +87,38 @@ async function status(context: CliContext, flags: StatusFlags): Promise<void> {
 async function ask(
   config: PipelineConfig,
   deadlineMs: number,
-): Promise<{ state?: SourceState; error?: SluiceError }> {
+  knownTopics: Iterable<string>,
+  isNew: boolean,
+): Promise<{ state?: SourceState; begins?: OffsetMap; error?: SluiceError }> {
   try {
-    const { askBrokers } = await import('../source-view.ts');
-    return { state: await askBrokers(config, deadlineMs) };
+    const [{ withBrokers }, { observeSource }, { findStartingPositions }] = await Promise.all([
+      import('../source-view.ts'),
+      import('../../engine/source-state.ts'),
+      import('../../engine/starting-positions.ts'),
+    ]);
+    return await withBrokers(config, deadlineMs, async (cluster) => {
+      const state = await observeSource(cluster, config.source, knownTopics);
+      // Where a query that never ran would begin; `run` and `explain` say what is wrong with it.
+      const begins = isNew
+        ? await findStartingPositions(cluster, config.source, state).catch(unlessInvalid)
+        : undefined;
+      return begins === undefined ? { state } : { state, begins };
+    });
   } catch (error) {
     if (!isSluiceError(error)) throw error;
     return { error };
   }
 }
 
+function unlessInvalid(error: unknown): undefined {
+  if (!isSluiceError(error, 'CONFIG_INVALID')) throw error;
+}
+
 /** Cluster and topics that are not those the last planned batch was read from. */
 async function replaced(checkpoint: Checkpoint, state: SourceState): Promise<string[]> {
   const plan = checkpoint.latestPlanned === null ? null : await checkpoint.plan(checkpoint.latestPlanned);
   if (plan === null) return [];
-  const reasons: string[] = [];
+  const reasons = state.missing.map((topic) => `topic ${topic}, which subscribePattern takes, is no more`);
   if (plan.clusterId !== null && state.clusterId !== null && plan.clusterId !== state.clusterId) {
     reasons.push(`the checkpoint is of cluster ${plan.clusterId}, the brokers are of ${state.clusterId}`);
   }
@@ -104,6 +129,15 @@ async function replaced(checkpoint: Checkpoint, state: SourceState): Promise<str
     }
   }
   return reasons;
+}
+
+/** The limit of the next batch, as the last one leaves it. */
+function limitText(progress: BatchProgress | null): string | null {
+  const limit = progress?.sluice.limit;
+  if (limit === undefined) return null;
+  const change = progress?.sluice.limitChange;
+  const reason = change?.reason ?? limit.reason;
+  return `${count(change?.to ?? limit.maxOffsets)} offsets by ${limit.by}${reason === null ? '' : `, ${reason}`}`;
 }
 
 function statusText(status: PipelineStatus): string {
@@ -129,6 +163,8 @@ function statusText(status: PipelineStatus): string {
       `${lastProgress.batchId}: ${count(lastProgress.numInputRows)} records in ${formatDuration(lastProgress.batchDuration)}${ago}`,
     ]);
   }
+  const limit = limitText(lastProgress);
+  if (limit !== null) facts.push(['batch limit', limit]);
   const lines = [
     `${status.state}${status.reasons.map((reason) => `\n  ${reason}`).join('')}`,
     ...facts.map(([name, value]) => `${name.padEnd(14)} ${value}`),

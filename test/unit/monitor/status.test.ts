@@ -27,7 +27,7 @@ const lastProgress = (extra: object = {}) =>
     sluice: { funnel: { quarantined: 0 } },
     ...extra,
   }) as unknown as BatchProgress;
-const lease = { host: 'h', pid: 1, writerId: 'w', heartbeatAtMs: NOW - 1000 };
+const lease = { host: 'h', pid: 1, writerId: 'w', acquiredAtMs: NOW - 3_600_000, heartbeatAtMs: NOW - 1000 };
 
 const INPUT: StatusInput = {
   name: 'p',
@@ -35,6 +35,7 @@ const INPUT: StatusInput = {
   checkpointLocation: '/cp',
   trigger: { kind: 'processingTime', intervalMs: 60_000 },
   nowMs: NOW,
+  initial: offsets(0n, 0n),
   lastPlanned: { batchId: 5, offsets: offsets(100n, 50n) },
   lastCommitted: { batchId: 4, offsets: offsets(60n, 50n) },
   latest: latest([0n, 130n], [0n, 50n]),
@@ -93,6 +94,7 @@ describe('buildStatus', () => {
   it('stands before the first batch', () => {
     const s = status({
       id: null,
+      initial: null,
       lastPlanned: null,
       lastCommitted: null,
       lastProgress: null,
@@ -105,6 +107,29 @@ describe('buildStatus', () => {
       sinceLastBatchMs: null,
       checkpoint: { lastPlanned: null, lastCommitted: null },
     });
+  });
+
+  it('counts from where the query began, before and during its first batch', () => {
+    const began = {
+      initial: offsets(1000n, 50n),
+      latest: latest([0n, 1000n], [0n, 50n]),
+      lastCommitted: null,
+    };
+    expect(status({ ...began, lastPlanned: null })).toMatchObject({ readLag: 0n, committedLag: 0n });
+    const planned = { batchId: 0, offsets: offsets(1030n, 50n) };
+    expect(status({ ...began, latest: latest([0n, 1040n], [0n, 50n]), lastPlanned: planned })).toMatchObject({
+      readLag: 10n,
+      committedLag: 40n,
+    });
+    // Retention took what the query was to begin with; a newer partition begins at its start.
+    const gone = status({
+      initial: new Map([['a', new Map([[0, 5n]])]]),
+      latest: latest([9n, 12n], [2n, 4n]),
+      lastPlanned: null,
+      lastCommitted: null,
+    });
+    expect(gone).toMatchObject({ state: 'LOSS', readLag: 5n, lost: 4n });
+    expect(gone.reasons[0]).toContain('a-0 [5, 9)');
   });
 
   it('LOSS: retention took what was not read', () => {
@@ -140,6 +165,31 @@ describe('buildStatus', () => {
       status({ lastProgress: old, latest: latest([0n, 60n], [0n, 50n]), lastPlanned: INPUT.lastCommitted })
         .state,
     ).toBe('OK');
+  });
+
+  it('STALL: also where no batch ever ended, by the time that the process runs', () => {
+    const first = {
+      lastProgress: null,
+      lastCommitted: null,
+      lastPlanned: { batchId: 0, offsets: offsets(100n, 50n) },
+    };
+    expect(status(first)).toMatchObject({
+      state: 'STALL',
+      reasons: ['no batch has ended for 3600 s, and 180 offsets wait'],
+    });
+    expect(status({ ...first, lease: { ...lease, acquiredAtMs: NOW - 200_000 } }).state).toBe('OK');
+  });
+
+  it('no STALL: a process that was started a moment ago is not blamed for the batch of the run before', () => {
+    const old = lastProgress({ timestamp: new Date(NOW - 90_000_000).toISOString() });
+    const fresh = { ...lease, acquiredAtMs: NOW - 5_000 };
+    expect(status({ lastProgress: old, lease: fresh })).toMatchObject({
+      state: 'OK',
+      sinceLastBatchMs: 89_990_000,
+    });
+    expect(status({ lastProgress: old, lease: { ...lease, acquiredAtMs: NOW - 301_000 } }).state).toBe(
+      'STALL',
+    );
   });
 
   it('WARN: slower than its trigger, or with quarantined records', () => {
