@@ -22,7 +22,10 @@ const RECORDS_PER_PARTITION = 240;
 
 beforeAll(async () => {
   proxy = await TcpProxy.listen();
-  broker = await startBroker({ advertisedPort: proxy.port });
+  broker = await startBroker({
+    advertisedPort: proxy.port,
+    properties: { 'log.cleaner.backoff.ms': 200, 'log.initial.task.delay.ms': 200 },
+  });
   proxy.target = { host: broker.host, port: broker.port };
   produced = new Produced(proxy.address);
   topics = [await createTopic(proxy.address, 'net-a', 2), await createTopic(proxy.address, 'net-b', 2)];
@@ -203,6 +206,58 @@ describe('the broker', () => {
     await expect(moved).rejects.toMatchObject({ code: 'CLUSTER_REPLACED', exitCode: 3 });
     await checkExactlyOnce({ pipeline, produced: here });
     for (const log of [here, elsewhere]) await log.close();
+    pipeline.remove();
+  });
+
+  it('that compacts the log, before it is read and between plan and read (case C11)', async () => {
+    const compacting = {
+      'cleanup.policy': 'compact',
+      // By the times of the records: every batch has a segment of its own.
+      'segment.ms': '1000',
+      'min.cleanable.dirty.ratio': '0.01',
+      'delete.retention.ms': '0',
+    };
+    const topic = await createTopic(proxy.address, 'compact', 1, compacting);
+    const log = new Produced(proxy.address);
+    const keyOf = (n: number) => `key ${n % 11 === 4 ? n : n % 9}`;
+    const keyed = (n: number) => {
+      const record = oddRecord(topic, 0, n);
+      return { ...record, key: Buffer.from(keyOf(n)), value: record.value ?? Buffer.from('no tombstone') };
+    };
+    const append = async (from: number, until: number): Promise<void> => {
+      for (let n = from; n < until; n += 9)
+        await log.send(
+          topic,
+          0,
+          Array.from({ length: 9 }, (_, i) => keyed(n + i)),
+        );
+    };
+    /** Waits until the cleaner has been over all but the last batch: one record is left of each key, and the last batch. */
+    const compacted = async (end: number): Promise<void> => {
+      const keys = new Set(Array.from({ length: end - 9 }, (_, n) => keyOf(n)));
+      const left = async (): Promise<number> => {
+        await log.keepWhatIsLeft(topic, 0, BigInt(end - 1));
+        return log.of(topic, 0).size;
+      };
+      await expect.poll(left, { timeout: 30_000, interval: 300 }).toBe(keys.size + 9);
+    };
+    await append(0, 900);
+    await compacted(900);
+    for (const maxOffsetsPerTrigger of [13, 200, 5000]) {
+      const pipeline = new TestPipeline({ bootstrap: proxy.address, topics: [topic], maxOffsetsPerTrigger });
+      await pipeline.run();
+      const { verify } = await checkExactlyOnce({ pipeline, produced: log });
+      expect(verify[0].partitions[0].holes).toBe(900 - log.of(topic, 0).size);
+      pipeline.remove();
+    }
+    // A batch is planned over a log that is compacted before it is read.
+    const pipeline = new TestPipeline({ bootstrap: proxy.address, topics: [topic] });
+    await expect(pipeline.run({ failpoints: 'after-offsets=throw' })).rejects.toThrow('after-offsets');
+    await append(900, 1800);
+    await compacted(1800);
+    await pipeline.run();
+    await checkExactlyOnce({ pipeline, produced: log });
+    await log.close();
     pipeline.remove();
   });
 
