@@ -196,7 +196,7 @@ const source: Option[] = [
   {
     section: 'source',
     key: 'maxTriggerDelay',
-    doc: 'How long minOffsetsPerTrigger may hold a batch back, counted from the last one that was not.',
+    doc: 'How long minOffsetsPerTrigger may hold batches back, counted from the last one.',
     type: { kind: 'duration', min: 0, max: 7 * DAY_MS },
     unit: 'ms',
     default: '15m',

@@ -60,4 +60,41 @@ describe('forecast', () => {
     ).toBeNull();
     expect(forecast({ config: config(5_000), offsets: 0n, lag: 0n, progress: [] }).warnings).toHaveLength(1);
   });
+
+  it('counts what comes in meanwhile, and says when it never ends', () => {
+    const input = { config: config(60_000), offsets: 50n, lag: 8000n, progress: RECENT };
+    expect(forecast({ ...input, producedPerSecond: 500 }).drainMs).toBe(16_000);
+    const never = forecast({ ...input, producedPerSecond: 1000 });
+    expect(never.drainMs).toBeNull();
+    expect(never.warnings).toContainEqual(expect.stringContaining('never drained'));
+  });
+
+  it('a limit in bytes makes the backlog wait too, auto does not', () => {
+    const input = { config: config(60_000), offsets: 50n, lag: 8000n, progress: RECENT };
+    expect(forecast({ ...input, limit: 1000n }).drainMs).toBe(7 * 60_000);
+    const auto = { ...config(60_000), source: { maxOffsetsPerTrigger: 'auto' } as SourceConfig };
+    expect(forecast({ ...input, config: auto }).drainMs).toBe(8000);
+  });
+
+  it('tells the files of the time after the backlog, and warns where they are small', () => {
+    const steady = { offsets: 6000, files: 3 };
+    const fresh = forecast({ config: config(60_000), offsets: 10n, lag: 10n, progress: [], steady });
+    expect(fresh.steady).toEqual({ filesPerDay: 4320, recordsPerFile: 2000, fileBytes: null });
+    expect(fresh.warnings).toEqual([
+      'at what came in during the last hour this trigger makes 4320 files a day of about 2000 records: a longer trigger makes larger ones',
+    ]);
+    const known = forecast({ config: config(60_000), offsets: 10n, lag: 10n, progress: RECENT, steady });
+    expect(known.steady).toEqual({ filesPerDay: 4320, recordsPerFile: 2000, fileBytes: 80_000 });
+    const large = forecast({
+      config: config(60_000),
+      offsets: 10n,
+      lag: 10n,
+      progress: [],
+      steady: { offsets: 90_000, files: 3 },
+    });
+    expect(large.warnings).toEqual([]);
+    expect(
+      forecast({ config: config(null), offsets: 1n, lag: 1n, progress: [], steady }).steady,
+    ).toBeUndefined();
+  });
 });

@@ -41,6 +41,18 @@ const FACTS: BatchFacts = {
 const CONTEXT = { pipelineName: 'p', description: 'KafkaV2[Subscribe[a, b]]', memoryBytes: 536_870_912 };
 
 describe('buildProgress', () => {
+  it('shows what limited the batch, and how auto changed it', () => {
+    const limit = { maxOffsets: 5n, by: 'auto', reason: 'why' } as const;
+    const limitChange = { from: 5n, to: 10n, reason: 'raised' };
+    expect(buildProgress({ ...FACTS, limit, limitChange }, CONTEXT).sluice).toMatchObject({
+      limit,
+      limitChange,
+    });
+    const without = buildProgress({ ...FACTS, limit: null, limitChange: null }, CONTEXT).sluice;
+    expect(Object.keys(without)).not.toContain('limit');
+    expect(Object.keys(without)).not.toContain('limitChange');
+  });
+
   it('has the names, the order and the rounding of StreamingQueryProgress', () => {
     const progress = buildProgress(FACTS, { ...CONTEXT, previousStartedAtMs: FACTS.startedAtMs - 60_000 });
     const { sluice, ...spark } = progress;
@@ -135,5 +147,8 @@ it('names the source as Spark does', () => {
   expect(sourceDescription({ kind: 'subscribe', topics: ['a', 'b'] })).toBe('KafkaV2[Subscribe[a, b]]');
   expect(sourceDescription({ kind: 'assign', partitions: new Map([['a', [0, 2]]]) })).toBe(
     'KafkaV2[Assign[a-0, a-2]]',
+  );
+  expect(sourceDescription({ kind: 'subscribePattern', pattern: 'a.*' })).toBe(
+    'KafkaV2[SubscribePattern[a.*]]',
   );
 });
