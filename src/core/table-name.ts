@@ -1,4 +1,3 @@
-// biome-ignore lint/suspicious/noTemplateCurlyInString: the text that stands in a rule
 const TOPIC_PLACEHOLDER = '${topic}';
 
 /** The name of a topic's table: lower-cased, every character outside a-z, 0-9 and _ becomes _ (spec 50): `ad-clicks` -> `ad_clicks`. */

@@ -1,39 +1,21 @@
-import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type { BatchPlan, LostRange, PlannedTable, RangeFunnel } from '../checkpoint/records.ts';
-import type { PipelineConfig } from '../config/pipeline-config.ts';
 import type { OffsetMap, OffsetRange } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
 import type { RunEnd } from '../core/trigger.ts';
-import type { Catalog } from '../iceberg/catalog.ts';
-import type { KafkaCluster } from '../kafka/cluster.ts';
-import type { FileIO } from '../storage/file-io.ts';
-import type { PlannedBatch } from './batch-runner.ts';
 import { BoundTables, plannedTables } from './bound-tables.ts';
 import { findEndPositions } from './end-positions.ts';
-import type { Failpoints } from './failpoint.ts';
-import type { EngineHost } from './host.ts';
 import { incarnations, type KnownSource, mergeIncarnations } from './known-source.ts';
 import { LeaderEpochs } from './leader-epochs.ts';
 import { checkCluster, checkIdentity, deletedError, findLostRanges } from './loss-check.ts';
 import { addNewPartitions, planRanges, positionsAfter } from './plan-batch.ts';
+import type { PlannedBatch } from './planned-batch.ts';
+import type { BatchPlannerContext } from './planner-context.ts';
 import { recoverSource } from './recover-batch.ts';
 import { observeSourceSettled, type SourceState } from './source-state.ts';
 import { findStartingPositions } from './starting-positions.ts';
 import type { TargetTables } from './target-tables.ts';
 import { namesOf } from './topic-selection.ts';
 import type { TriggerLimits } from './trigger-limits.ts';
-
-export interface BatchPlannerContext {
-  config: PipelineConfig;
-  host: EngineHost;
-  checkpoint: Checkpoint;
-  catalog: Catalog;
-  io: FileIO;
-  cluster: KafkaCluster;
-  failpoints: Failpoints;
-  writerId: string;
-  sleep(ms: number): Promise<void>;
-}
 
 /** Plans batches: positions from the checkpoint, ends from the brokers, checks that the log is still the same, tables. */
 export class BatchPlanner {

@@ -1,40 +1,24 @@
-import { createHash } from 'node:crypto';
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
-import type {
-  BatchPlan,
-  DoneBatch,
-  LostRange,
-  PreparedBatch,
-  PreparedTable,
-  RangeFunnel,
-} from '../checkpoint/records.ts';
-import { kafkaClientOptions } from '../config/client-options.ts';
+import type { BatchPlan, DoneBatch, PreparedBatch, RangeFunnel } from '../checkpoint/records.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
-import type { OffsetRange } from '../core/offset-range.ts';
-import { isSluiceError, SluiceError } from '../errors.ts';
+import { isSluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import type { FileIO } from '../storage/file-io.ts';
+import { BatchReader, deleteFiles } from './batch-reader.ts';
+import { batchReport } from './batch-report.ts';
 import { commitContext } from './commit-context.ts';
 import { commitTables } from './commit-tables.ts';
 import type { Failpoints } from './failpoint.ts';
 import { Freshness } from './freshness.ts';
-import type { BatchLimit, BatchReport, EngineHost, TableReport } from './host.ts';
-import type {
-  BatchTask,
-  BatchTaskResult,
-  RangeResult,
-  TopicTargets,
-  WrittenFile,
-} from './local/batch-task.ts';
+import type { BatchReport, EngineHost } from './host.ts';
+import type { RangeResult } from './local/batch-task.ts';
 import type { WorkerPool } from './local/worker-pool.ts';
 import { mergeRangeResults } from './merge-ranges.ts';
+import type { PlannedBatch } from './planned-batch.ts';
+import { assertRowsWritten, preparedTables } from './prepared-tables.ts';
 import { QuarantineGuard } from './quarantine-guard.ts';
 import { parseRoutingText, routeTopics } from './routing.ts';
-import { splitTasks } from './split-tasks.ts';
 import type { TargetTables } from './target-tables.ts';
-
-/** Memory of the coordinator itself (metadata, manifests, the checkpoint), taken from the pipeline's number first. */
-const COORDINATOR_SHARE = 0.1;
 
 export interface BatchRunnerContext {
   config: PipelineConfig;
@@ -47,19 +31,6 @@ export interface BatchRunnerContext {
   runId: string;
   writerId: string;
   sleep(ms: number): Promise<void>;
-}
-
-/** A batch whose `offsets/N` is written. */
-export interface PlannedBatch {
-  plan: BatchPlan;
-  latest: (bigint | null)[];
-  limit: BatchLimit | null;
-  /** Offsets that could be read and that the limit left to later batches. */
-  leftOffsets: bigint;
-  recovered: BatchReport['recovered'];
-  startedAtMs: number;
-  latestOffsetMs: number;
-  walCommitMs: number;
 }
 
 /** A batch that is committed, checkpoint and all. */
@@ -76,9 +47,11 @@ export class BatchRunner {
   private readonly context: BatchRunnerContext;
   private readonly guard: QuarantineGuard;
   private readonly freshness = new Freshness();
+  private readonly reader: BatchReader;
 
   constructor(context: BatchRunnerContext) {
     this.context = context;
+    this.reader = new BatchReader(context);
     this.guard = new QuarantineGuard(context.config.quarantine);
   }
 
@@ -128,7 +101,8 @@ export class BatchRunner {
     failpoints.hit('after-done');
     await checkpoint.writeCommit(plan.batchId);
     failpoints.hit('after-commit');
-    const report = this.report(
+    const report = batchReport(
+      { pipelineId: checkpoint.id, runId: this.context.runId },
       { ...batch, recovered: found === null ? batch.recovered : 'finished' },
       prepared,
       done,
@@ -145,7 +119,7 @@ export class BatchRunner {
   /** Reads the ranges, writes the files, and makes the list that finishes the batch after any crash. */
   private async prepare(plan: BatchPlan, tables: TargetTables, abandon: AbortSignal): Promise<PreparedBatch> {
     const { checkpoint, failpoints, host, io } = this.context;
-    const { outcome, ranges, lost } = await this.read(plan, tables, abandon);
+    const { outcome, ranges, lost } = await this.reader.read(plan, tables, abandon);
     const files = outcome.flatMap((r) => r.files);
     try {
       const funnel = mergeRangeResults(
@@ -175,40 +149,6 @@ export class BatchRunner {
     }
   }
 
-  /**
-   * Reads the planned ranges. Where retention deletes records under the reader and `failOnDataLoss` is false, the range
-   * is read again from where the log now starts, and what is gone is returned.
-   */
-  private async read(plan: BatchPlan, tables: TargetTables, abandon: AbortSignal): Promise<ReadOutcome> {
-    const { config, host, io, pool } = this.context;
-    const lost: LostRange[] = [];
-    for (let attempt = 0; ; attempt++) {
-      const ranges = withoutLost(plan.ranges, lost);
-      const totalOffsets = Number(ranges.reduce((sum, r) => sum + (r.until - r.from), 0n));
-      let records = 0;
-      let bytes = 0;
-      const tasks = this.tasksOf(plan, ranges, tables.byTopic, attempt);
-      const { results, error } = await pool.run(tasks, abandon, (moreRecords, moreBytes) => {
-        records += moreRecords;
-        bytes += moreBytes;
-        host.onActivity?.({ batchId: plan.batchId, totalOffsets, records, bytes });
-      });
-      if (error === undefined) return { outcome: results, ranges, lost };
-      // Nobody refers to the files of the tasks that ended well: the batch is read again, now or by a later run.
-      await deleteFiles(
-        io,
-        results.flatMap((r) => r.files),
-      );
-      const gone = config.source.failOnDataLoss ? undefined : lostWhileReading(error, ranges, plan);
-      if (gone === undefined) throw error;
-      host.log.warn(
-        `${gone.topic}-${gone.partition}: offsets [${gone.from}, ${gone.until}) were deleted while batch ${plan.batchId} was read; the run goes on because failOnDataLoss is false`,
-        { ...gone },
-      );
-      lost.push(gone);
-    }
-  }
-
   /** The window reaches back over earlier runs: what they quarantined stands in their done records. */
   private async checkQuarantine(
     batchId: number,
@@ -231,100 +171,6 @@ export class BatchRunner {
       return true;
     }
   }
-
-  private tasksOf(
-    plan: BatchPlan,
-    ranges: readonly OffsetRange[],
-    topics: ReadonlyMap<string, TopicTargets>,
-    attempt: number,
-  ): BatchTask[] {
-    const { config, pool, writerId } = this.context;
-    const { minPartitions, maxRecordsPerPartition } = config.source;
-    const parts = splitTasks(ranges, pool.size, minPartitions, maxRecordsPerPartition);
-    const atOnce = Math.max(1, Math.min(parts.length, pool.size));
-    const budgetBytes = Math.floor((config.memoryBytes * (1 - COORDINATOR_SHARE)) / atOnce);
-    const topicIds = new Map(plan.topics.map((t) => [t.topic, t.topicId]));
-    return parts.map((part, taskIndex) => ({
-      batchId: plan.batchId,
-      batchTimestampMs: plan.batchTimestampMs,
-      pipelineName: config.name,
-      writerId,
-      taskIndex,
-      attempt,
-      ranges: part.map((r) => ({
-        ...r,
-        topicId: topicIds.get(r.topic) ?? null,
-        ...epochBefore(plan, r),
-      })),
-      topics: [...new Set(part.map((r) => r.topic))].map((topic) => topics.get(topic)!),
-      reader: {
-        bootstrapServers: config.source.bootstrapServers,
-        clientId: config.source.kafka['client.id'] ?? `sluice-${config.name}`,
-        kafka: kafkaClientOptions(config.source),
-        requestDeadlineMs: config.source.requestDeadlineMs,
-        isolationLevel: config.source.isolationLevel,
-      },
-      budgetBytes,
-      quarantineKeepBytes: config.quarantine.keepBytes,
-    }));
-  }
-
-  private report(batch: PlannedBatch, prepared: PreparedBatch, done: DoneBatch): BatchReport {
-    const { plan } = batch;
-    const sum = (of: (r: PreparedBatch['funnel'][number]) => number): number =>
-      prepared.funnel.reduce((total, r) => total + of(r), 0);
-    const rows = sum((r) => r.rows);
-    const quarantined = sum((r) => r.quarantined);
-    const dropped = sum((r) => r.dropped);
-    return {
-      batchId: plan.batchId,
-      pipelineId: this.context.checkpoint.id,
-      runId: this.context.runId,
-      startedAtMs: batch.startedAtMs,
-      recovered: batch.recovered,
-      ranges: plan.ranges,
-      latest: batch.latest,
-      records: rows + quarantined + dropped,
-      quarantined,
-      dropped,
-      control: sum((r) => r.control),
-      aborted: sum((r) => r.aborted),
-      holes: sum((r) => r.holes),
-      bytes: sum((r) => r.bytes),
-      tables: tableReports(prepared, done),
-      durations: {
-        triggerExecution: 0,
-        latestOffset: batch.latestOffsetMs,
-        walCommit: batch.walCommitMs,
-        addBatch: 0,
-        read: 0,
-        commitTables: 0,
-        commitOffsets: 0,
-      },
-      limit: batch.limit,
-      limitChange: null,
-      lost: done.lost.map(({ topic, partition, from, until, reason }) => ({
-        topic,
-        partition,
-        from,
-        until,
-        reason,
-      })),
-      peakRssBytes: process.resourceUsage().maxRSS * 1024,
-    };
-  }
-}
-
-/** The epoch of the last batch read before a range; undefined where the range begins inside its planned one. */
-function epochBefore(
-  plan: BatchPlan,
-  range: OffsetRange,
-): { leaderEpoch: number; leaderEpochEnd: bigint } | undefined {
-  const same = (at: { topic: string; partition: number }): boolean =>
-    at.topic === range.topic && at.partition === range.partition;
-  const begins = plan.ranges.some((planned) => same(planned) && planned.from === range.from);
-  const known = begins ? plan.leaderEpochs.find(same) : undefined;
-  return known === undefined ? undefined : { leaderEpoch: known.epoch, leaderEpochEnd: known.endOffset };
 }
 
 /** The data table of each topic of a plan. */
@@ -332,44 +178,6 @@ function dataTables(plan: BatchPlan): Map<string, string> {
   const topics = [...new Set(plan.ranges.map((r) => r.topic))];
   const routes = routeTopics(topics, parseRoutingText(plan.config.text).rules);
   return new Map(routes.map((route) => [route.topic, route.table]));
-}
-
-interface ReadOutcome {
-  outcome: BatchTaskResult[];
-  /** What was read in the end. */
-  ranges: OffsetRange[];
-  lost: LostRange[];
-}
-
-/** The ranges, each begun after what is lost of it. */
-function withoutLost(ranges: readonly OffsetRange[], lost: readonly LostRange[]): OffsetRange[] {
-  return ranges.map((range) => {
-    let { from } = range;
-    for (const l of lost)
-      if (l.topic === range.topic && l.partition === range.partition && l.until > from) from = l.until;
-    return { ...range, from: from < range.until ? from : range.until };
-  });
-}
-
-/** The beginning of a range that a DATA_LOSS of the reader says is deleted; undefined for any other error. */
-function lostWhileReading(
-  error: unknown,
-  ranges: readonly OffsetRange[],
-  plan: BatchPlan,
-): LostRange | undefined {
-  if (!isSluiceError(error, 'DATA_LOSS')) return undefined;
-  const { topic, partition, logStart } = error.context;
-  const range = ranges.find((r) => r.topic === topic && r.partition === partition);
-  if (range === undefined || typeof logStart !== 'bigint' || logStart <= range.from) return undefined;
-  return {
-    topic: range.topic,
-    partition: range.partition,
-    from: range.from,
-    until: logStart < range.until ? logStart : range.until,
-    topicId: plan.topics.find((t) => t.topic === topic)?.topicId ?? null,
-    reason: 'retention deleted the records before they were read',
-    acceptedBy: 'failOnDataLoss=false',
-  };
 }
 
 function countsOf(funnel: readonly RangeResult[]): { records: number; quarantined: number } {
@@ -380,71 +188,4 @@ function countsOf(funnel: readonly RangeResult[]): { records: number; quarantine
     quarantined += range.quarantined;
   }
   return { records, quarantined };
-}
-
-/** The funnel closes at the files too: every row counted while reading stands in a file of its table. */
-function assertRowsWritten(
-  batchId: number,
-  funnel: readonly RangeResult[],
-  files: readonly WrittenFile[],
-  tables: TargetTables,
-): void {
-  const expected = new Map<string, number>();
-  const add = (table: string, rows: number): void =>
-    void expected.set(table, (expected.get(table) ?? 0) + rows);
-  for (const range of funnel) {
-    const targets = tables.byTopic.get(range.topic)!;
-    add(targets.data.table, range.rows);
-    add(targets.quarantine.table, range.quarantined);
-  }
-  for (const { table, file } of files) add(table, -Number(file.recordCount));
-  for (const [table, difference] of expected) {
-    if (difference === 0) continue;
-    throw new SluiceError(
-      'FUNNEL_MISMATCH',
-      `batch ${batchId}, table ${table}: ${Math.abs(difference)} rows ${difference > 0 ? 'are missing from' : 'too many in'} the files; nothing was committed`,
-    );
-  }
-}
-
-/** In commit order: quarantine tables first (spec 50.5). Tables without files are left out. */
-function preparedTables(plan: BatchPlan, files: readonly WrittenFile[], host: EngineHost): PreparedTable[] {
-  const ordered = [
-    ...plan.tables.filter((t) => t.role === 'quarantine'),
-    ...plan.tables.filter((t) => t.role === 'data'),
-  ];
-  return ordered
-    .map((t) => {
-      const mine = files.filter((f) => f.table === t.table).map((f) => f.file);
-      return {
-        ...t,
-        commitId: host.randomUuid(),
-        snapshotId: snapshotIdFrom(host.randomUuid()),
-        rows: mine.reduce((sum, f) => sum + Number(f.recordCount), 0),
-        files: mine,
-      };
-    })
-    .filter((t) => t.files.length > 0);
-}
-
-/** 1 to 2^63-1 (case C22), from the bits of a random uuid. */
-function snapshotIdFrom(uuid: string): bigint {
-  const digest = createHash('sha256').update(uuid).digest();
-  const id = digest.readBigUInt64BE(0) & 0x7fff_ffff_ffff_ffffn;
-  return id === 0n ? 1n : id;
-}
-
-function tableReports(prepared: PreparedBatch, done: DoneBatch): TableReport[] {
-  return prepared.tables.map((t) => ({
-    table: t.table,
-    role: t.role,
-    rows: t.rows,
-    files: t.files.length,
-    bytes: t.files.reduce((sum, f) => sum + Number(f.fileSizeInBytes), 0),
-    snapshotId: done.tables.find((d) => d.table === t.table)?.snapshotId ?? null,
-  }));
-}
-
-async function deleteFiles(io: FileIO, files: readonly WrittenFile[]): Promise<void> {
-  for (const { file } of files) await io.delete(file.filePath).catch(() => undefined);
 }

@@ -1,8 +1,8 @@
 import type { BatchPlan, PlannedTable } from '../checkpoint/records.ts';
 import { SluiceError } from '../errors.ts';
 import { checkTable } from '../iceberg/commit.ts';
-import type { BatchPlannerContext } from './batch-planner.ts';
 import { commitContext } from './commit-context.ts';
+import type { BatchPlannerContext } from './planner-context.ts';
 import { parseRoutingText, routeTopics, routingText } from './routing.ts';
 import { sha256Hex } from './sha256.ts';
 import type { SourceState } from './source-state.ts';

@@ -6,10 +6,11 @@ import type { Catalog } from '../iceberg/catalog.ts';
 import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { BatchPlanner } from './batch-planner.ts';
-import type { BatchRunner, FinishedBatch, PlannedBatch } from './batch-runner.ts';
+import type { BatchRunner, FinishedBatch } from './batch-runner.ts';
 import type { Failpoints } from './failpoint.ts';
 import type { BatchReport, EngineHost, RunSummary } from './host.ts';
 import { abandoned, isAbandoned } from './local/abandoned.ts';
+import type { PlannedBatch } from './planned-batch.ts';
 import { TriggerLimits } from './trigger-limits.ts';
 
 /** The least pause after a plan that found nothing, as Spark's `spark.sql.streaming.pollingDelay`. */
