@@ -33,9 +33,15 @@ export interface ReadRangesOptions {
   /** Fill `RecordColumns.invalidUtf8Values` / `invalidUtf8Keys`. */
   readonly checkUtf8Values: boolean;
   readonly checkUtf8Keys: boolean;
-  /** Rows of one partition, in offset order. The columns are reused: what is kept must be copied before it returns. */
-  onRows(cursor: PartitionCursor, columns: RecordColumns): void;
-  /** Awaited after the records of each partition of each response, before anything else is handed on. */
+  /**
+   * Rows of one partition, in offset order. The columns are reused: what is kept must be copied before it returns. When
+   * it returns true, `afterPart` is awaited before more rows come: a small response may uncompress to a great many.
+   */
+  onRows(cursor: PartitionCursor, columns: RecordColumns): unknown;
+  /**
+   * Awaited after the records of each partition of each response, and where `onRows` asked for it, before anything else is
+   * handed on.
+   */
   afterPart(): void | Promise<void>;
   /** Since the last call. */
   onProgress?(records: number, bytes: number): void;
@@ -244,13 +250,32 @@ class RangeReader implements LaneOwner {
   }
 
   async take(state: RangeState, frame: Buffer, part: FetchedPart): Promise<void> {
+    let pausedAt = await this.takeStretch(state, frame, part, null);
+    while (pausedAt !== null && !this.stopped)
+      pausedAt = await this.takeStretch(state, frame, part, pausedAt);
+  }
+
+  /** Decodes until the receiver has enough for now, and lets it settle. Where to go on, or null at the end. */
+  private async takeStretch(
+    state: RangeState,
+    frame: Buffer,
+    part: FetchedPart,
+    from: number | null,
+  ): Promise<number | null> {
     const { cursor } = state;
     const { position, rows, bytes } = cursor;
     let damage: SluiceError | null = null;
+    let pausedAt: number | null = null;
     try {
-      const result = this.decoder.decode(frame, part.start, part.end, cursor, part.aborted, this.handOn);
-      if (result.firstBatchBytesNeeded !== undefined) state.neededBytes = result.firstBatchBytesNeeded;
-      else if (!result.progressed) damage = standstill(state);
+      const result =
+        from === null
+          ? this.decoder.decode(frame, part.start, part.end, cursor, part.aborted, this.handOn)
+          : this.decoder.resume(frame, from, part.end, cursor, this.handOn);
+      pausedAt = result.pausedAt ?? null;
+      if (from === null) {
+        if (result.firstBatchBytesNeeded !== undefined) state.neededBytes = result.firstBatchBytesNeeded;
+        else if (!result.progressed) damage = standstill(state);
+      }
     } catch (error) {
       if (this.failure !== null) throw this.failure.error;
       if (!(error instanceof SluiceError && error.code === 'COULD_NOT_READ')) throw error;
@@ -272,11 +297,12 @@ class RangeReader implements LaneOwner {
       this.fail(error);
       throw error;
     }
+    return pausedAt;
   }
 
-  private readonly handOn = (cursor: PartitionCursor, columns: RecordColumns): void => {
+  private readonly handOn = (cursor: PartitionCursor, columns: RecordColumns): boolean => {
     try {
-      this.options.onRows(cursor, columns);
+      return this.options.onRows(cursor, columns) === true;
     } catch (error) {
       this.fail(error);
       throw error;

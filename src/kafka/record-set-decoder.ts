@@ -35,9 +35,12 @@ export interface DecodeResult {
   readonly progressed: boolean;
   /** When not even the first batch was whole: its full size on the wire. */
   readonly firstBatchBytesNeeded?: number;
+  /** The receiver has enough for now: `resume` goes on here. */
+  readonly pausedAt?: number;
 }
 
-export type RowReceiver = (cursor: PartitionCursor, columns: RecordColumns) => void;
+/** Returns true where it wants no more rows for now; anything else says nothing. */
+export type RowReceiver = (cursor: PartitionCursor, columns: RecordColumns) => unknown;
 
 /** The least entry of any magic: a message of magic 0 with neither key nor value. */
 const MIN_ENTRY_BYTES = 14;
@@ -59,6 +62,8 @@ export class RecordSetDecoder {
   private readonly decompressor: Decompressor;
   private readonly legacy: LegacyMessageSet;
   private readonly holes: number[] = [];
+  /** Of the entry before, in the record set at hand. */
+  private lastOffset = -1n;
 
   constructor(options: RecordSetDecoderOptions) {
     this.options = {
@@ -77,7 +82,7 @@ export class RecordSetDecoder {
    *
    * @param aborted the response's list for this partition, in any order; not used under read_uncommitted
    * @param onRows gets reused columns that are valid only during the call; called with at least one row. The cursor has
-   *   then passed every row of the columns
+   *   then passed every row of the columns. When it returns true `decode` ends early, with `pausedAt`
    * @throws SluiceError COULD_NOT_READ (damaged), UNSUPPORTED_CODEC, MEMORY_LIMIT; the rows of the batches before have been
    *   handed on, and the cursor stands before the batch at fault
    */
@@ -89,23 +94,36 @@ export class RecordSetDecoder {
     aborted: readonly AbortedTransaction[],
     onRows: RowReceiver,
   ): DecodeResult {
-    const before = cursor.position;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     this.columns.clear();
     cursor.abortedTransactions.begin(this.options.readCommitted ? aborted : NO_TRANSACTIONS);
+    this.lastOffset = -1n;
+    return this.resume(bytes, start, end, cursor, onRows);
+  }
+
+  /** Goes on with the same record set at `start`, where the call before has paused. */
+  resume(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    cursor: PartitionCursor,
+    onRows: RowReceiver,
+  ): DecodeResult {
+    const before = cursor.position;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     let at = start;
-    let lastOffset = -1n;
     while (cursor.position < cursor.until && end - at >= LOG_OVERHEAD) {
       const size = LOG_OVERHEAD + view.getInt32(at + 8);
       if (size >= LOG_OVERHEAD + MIN_ENTRY_BYTES && size > end - at) break;
       try {
-        lastOffset = this.decodeEntry(bytes, view, at, size, cursor, lastOffset);
+        this.lastOffset = this.decodeEntry(bytes, view, at, size, cursor, this.lastOffset);
       } catch (fault) {
         this.emit(cursor, onRows);
         throw describe(fault, cursor, view.getBigInt64(at), this.options.maxBatchBytes);
       }
       at += size;
-      if (this.columns.byteLength >= this.options.emitBytes) this.emit(cursor, onRows);
+      if (this.columns.byteLength >= this.options.emitBytes && this.emit(cursor, onRows)) {
+        return { progressed: cursor.position > before, pausedAt: at };
+      }
     }
     this.emit(cursor, onRows);
     const progressed = cursor.position > before;
@@ -230,19 +248,20 @@ export class RecordSetDecoder {
     return !this.options.checkUtf8Values && !this.options.checkUtf8Keys;
   }
 
-  /** Hands the rows of the columns on, if there are any, and empties the columns. */
-  private emit(cursor: PartitionCursor, onRows: RowReceiver): void {
+  /** Hands the rows of the columns on, if there are any, and empties the columns. True: the receiver has enough for now. */
+  private emit(cursor: PartitionCursor, onRows: RowReceiver): boolean {
     const { columns, options } = this;
-    if (columns.length === 0) return;
+    if (columns.length === 0) return false;
     if (!this.sealed) {
       if (options.checkUtf8Values) columns.invalidUtf8Values = columns.values.invalidUtf8Rows(0);
       if (options.checkUtf8Keys) columns.invalidUtf8Keys = columns.keys.invalidUtf8Rows(0);
       columns.values.seal(0);
       columns.keys.seal(0);
     }
-    onRows(cursor, columns);
+    const enough = onRows(cursor, columns) === true;
     columns.clear();
     columns.trim(Math.max(MIN_KEPT_BYTES, options.emitBytes * 2));
+    return enough;
   }
 }
 

@@ -1,39 +1,68 @@
 /**
  * Buffers that many open files share. A file that is written takes segments from the pool and gives them back when its
- * row group is on disk, so that hundreds of open writers hold what they use and not what they once used.
+ * row group is on disk, so that hundreds of open writers hold what they use and not what they once used. What is given
+ * back is kept for the next row group: memory outside V8's heap is collected late, and would be held twice.
  */
 export class BufferPool {
   private readonly idle = new Map<number, Uint8Array[]>();
   private idleTotal = 0;
-  private readonly maxIdleBytes: number;
+  private usedTotal = 0;
+  private maxBytes: number;
 
-  /** At most `maxIdleBytes` are kept for later. */
-  constructor(maxIdleBytes: number) {
-    this.maxIdleBytes = maxIdleBytes;
+  /** No more than `maxBytes` are held for later, and none where what is in use takes that much already. */
+  constructor(maxBytes: number) {
+    this.maxBytes = maxBytes;
   }
 
   get idleBytes(): number {
     return this.idleTotal;
   }
 
+  /** Begins anew with another bound: what was taken before and not given back is forgotten. */
+  resize(maxBytes: number): void {
+    this.maxBytes = maxBytes;
+    this.usedTotal = 0;
+    this.dropIdle(this.idleTotal - maxBytes);
+  }
+
   /** A buffer of at least `bytes`, its content of no meaning. Sizes are powers of two up to 64 MiB, exact above. */
   take(bytes: number): Uint8Array {
     const size = sizeClass(bytes);
+    this.usedTotal += size;
     const buffer = this.idle.get(size)?.pop();
+    if (buffer !== undefined) {
+      this.idleTotal -= size;
+      return buffer;
+    }
+    this.dropIdle(this.usedTotal + this.idleTotal - this.maxBytes);
     // no Buffer, whose `slice` is a view: receivers that copy by `slice` would keep what is used again
-    if (buffer === undefined) return new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
-    this.idleTotal -= size;
-    return buffer;
+    return new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
   }
 
   /** Gives back a buffer that came from `take`; the caller must not use it any more. */
   give(buffer: Uint8Array): void {
     const size = buffer.length;
-    if (size !== sizeClass(size) || size > MAX_POOLED || this.idleTotal + size > this.maxIdleBytes) return;
+    this.usedTotal = Math.max(0, this.usedTotal - size);
+    if (size !== sizeClass(size) || size > MAX_POOLED) return;
+    if (this.usedTotal + this.idleTotal + size > this.maxBytes) return;
     const list = this.idle.get(size);
     if (list === undefined) this.idle.set(size, [buffer]);
     else list.push(buffer);
     this.idleTotal += size;
+  }
+
+  /** Forgets idle buffers of at least `bytes` together, the largest first. */
+  private dropIdle(bytes: number): void {
+    if (bytes <= 0 || this.idleTotal === 0) return;
+    let left = bytes;
+    for (const size of [...this.idle.keys()].sort((x, y) => y - x)) {
+      const list = this.idle.get(size)!;
+      while (left > 0 && list.length > 0) {
+        list.pop();
+        this.idleTotal -= size;
+        left -= size;
+      }
+    }
   }
 }
 

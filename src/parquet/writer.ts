@@ -15,8 +15,8 @@ import type { ParquetWriterOptions } from './options.ts';
 import { pageCompressor } from './page-codec.ts';
 import { ThriftWriter } from './thrift-writer.ts';
 
-/** Buffers that the pool of a thread keeps when no writer needs them. */
-export const IDLE_POOL_BYTES = 8 * 1024 * 1024;
+/** What the pool of a thread holds, in use and idle, where nobody has said more. */
+const IDLE_POOL_BYTES = 4 * 1024 * 1024;
 
 /** A row group ends here even where its rows take no bytes (constants, nulls). */
 const MAX_ROW_GROUP_ROWS = 16 * 1024 * 1024;
@@ -28,6 +28,11 @@ const COLUMN_OVERHEAD_BYTES = 4096;
 const STAGING_BYTES = 256 * 1024;
 
 const threadPool = new BufferPool(IDLE_POOL_BYTES);
+
+/** Says how much the writers of this thread may use; left out: there are none for now. */
+export function resizeThreadPool(maxBytes: number = IDLE_POOL_BYTES): void {
+  threadPool.resize(maxBytes);
+}
 
 /**
  * Writes one Parquet file from column vectors. Rows are kept as compressed pages until `flush` writes their row group;

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SluiceError } from '../../src/errors.ts';
 import type { AbortedTransaction } from '../../src/kafka/aborted-transactions.ts';
-import { openCursor, RecordSetDecoder } from '../../src/kafka/record-set-decoder.ts';
+import { openCursor, RecordSetDecoder, type RowReceiver } from '../../src/kafka/record-set-decoder.ts';
 import { DECODER_OPTIONS, type DecodedRow, faultsOf, hexOf, rowsOf } from '../support/decoded-rows.ts';
 import {
   encodeControlBatch,
@@ -287,6 +287,7 @@ describe('record batches', () => {
           fetchSizes: fc.array(fc.integer({ min: 1, max: 4000 }), { minLength: 1, maxLength: 5 }),
           wholeFirst: fc.boolean(),
           emitBytes: fc.constantFrom(1, 500, 1_000_000),
+          pauses: fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }),
           checkUtf8: fc.boolean(),
         }),
         (input) => {
@@ -311,19 +312,21 @@ describe('record batches', () => {
           while (cursor.position < until) {
             const limit = Math.max(more, input.fetchSizes[fetches++ % input.fetchSizes.length]);
             const { set, aborted } = serve(log, cursor.position, limit, input.wholeFirst);
-            const { progressed, firstBatchBytesNeeded } = decoder.decode(
-              set,
-              0,
-              set.length,
-              cursor,
-              aborted,
-              (_c, columns) => {
-                expect(faultsOf(columns)).toEqual([]);
-                expect(columns.invalidUtf8Values).toEqual(input.checkUtf8 ? invalidRows(columns.values) : []);
-                expect(columns.invalidUtf8Keys).toEqual(input.checkUtf8 ? invalidRows(columns.keys) : []);
-                rows.push(...rowsOf(columns));
-              },
-            );
+            let emits = 0;
+            const onRows: RowReceiver = (_c, columns) => {
+              expect(faultsOf(columns)).toEqual([]);
+              expect(columns.invalidUtf8Values).toEqual(input.checkUtf8 ? invalidRows(columns.values) : []);
+              expect(columns.invalidUtf8Keys).toEqual(input.checkUtf8 ? invalidRows(columns.keys) : []);
+              rows.push(...rowsOf(columns));
+              return input.pauses[emits++ % input.pauses.length];
+            };
+            const before = cursor.position;
+            const first = decoder.decode(set, 0, set.length, cursor, aborted, onRows);
+            let { pausedAt } = first;
+            while (pausedAt !== undefined)
+              pausedAt = decoder.resume(set, pausedAt, set.length, cursor, onRows).pausedAt;
+            const progressed = cursor.position > before;
+            const { firstBatchBytesNeeded } = first;
             expect(cursor.position - from).toBe(
               BigInt(cursor.rows + cursor.control + cursor.aborted + cursor.holes),
             );

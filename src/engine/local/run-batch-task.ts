@@ -5,6 +5,7 @@ import { topicPartitionKey } from '../../core/topic-partition.ts';
 import { SluiceError } from '../../errors.ts';
 import { readRanges } from '../../kafka/range-reader.ts';
 import type { PartitionCursor } from '../../kafka/record-set-decoder.ts';
+import { resizeThreadPool } from '../../parquet/writer.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import type { Failpoints } from '../failpoint.ts';
 import type { BatchTask, BatchTaskResult, RangeResult, TopicTargets, WrittenFile } from './batch-task.ts';
@@ -16,7 +17,9 @@ import { TableWriter } from './table-writer.ts';
 
 /** Shares of the task's memory: the rest is room for what the codecs allocate until it is collected. */
 const READ_SHARE = 0.35;
-const WRITE_SHARE = 0.45;
+const WRITE_SHARE = 0.3;
+/** Of the writers' memory: rows that they may take before they settle. */
+const UNSETTLED_SHARE = 0.125;
 /** What the writers of a topic take beside their buffers: objects, ranges of values, footers. */
 const TOPIC_OVERHEAD_BYTES = 100 * 1024;
 const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
@@ -48,6 +51,7 @@ interface RangeTally {
  */
 export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<BatchTaskResult> {
   const writers = new TaskWriters(task, host);
+  resizeThreadPool(writers.limitBytes);
   try {
     const cursors = await readRanges({
       client: {
@@ -79,6 +83,8 @@ export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<Bat
   } catch (error) {
     await writers.abort();
     throw error;
+  } finally {
+    resizeThreadPool();
   }
 }
 
@@ -97,16 +103,18 @@ class TaskWriters {
   private readonly quarantine = new Map<string, QuarantineWriter>();
   private readonly tallies = new Map<string, RangeTally>();
   private readonly block = new RowBlock();
-  private readonly writeLimitBytes: number;
+  readonly limitBytes: number;
   private readonly rowGroupBytes: number;
+  /** Of the rows since the writers have settled. */
+  private unsettledBytes = 0;
 
   constructor(task: BatchTask, host: TaskHost) {
     this.task = task;
     this.host = host;
     this.naming = new FileNaming(task.batchId, task.taskIndex, task.attempt, task.writerId);
     this.topics = new Map(task.topics.map((t) => [t.topic, t]));
-    this.writeLimitBytes = Math.floor(bufferBudget(task) * WRITE_SHARE);
-    this.rowGroupBytes = Math.min(MAX_ROW_GROUP_BYTES, Math.floor(this.writeLimitBytes / 2));
+    this.limitBytes = Math.floor(bufferBudget(task) * WRITE_SHARE);
+    this.rowGroupBytes = Math.min(MAX_ROW_GROUP_BYTES, Math.floor(this.limitBytes / 2));
   }
 
   /** By range: two ranges of one partition may be read by one task. */
@@ -126,7 +134,8 @@ class TaskWriters {
     return tally;
   }
 
-  onRows(cursor: PartitionCursor, columns: RecordColumns): void {
+  /** True where `settle` is due before more rows come. */
+  onRows(cursor: PartitionCursor, columns: RecordColumns): boolean {
     this.host.failpoints.hit('read');
     const targets = this.topics.get(cursor.topic)!;
     const tally = this.tallyOf(cursor);
@@ -148,14 +157,17 @@ class TaskWriters {
       from = excluded.row + 1;
     }
     if (from < columns.length) this.dataWriter(targets).append(block, from, columns.length);
+    this.unsettledBytes += columns.byteLength;
+    return this.unsettledBytes > this.limitBytes * UNSETTLED_SHARE;
   }
 
   /** Shares the write limit among the open tables by need: the largest gives way first. */
   async settle(): Promise<void> {
+    this.unsettledBytes = 0;
     const writers = [...this.quarantine.values(), ...this.data.values()];
-    for (const writer of writers) await writer.settle(this.writeLimitBytes);
+    for (const writer of writers) await writer.settle(this.limitBytes);
     let total = this.bufferedBytes();
-    while (total > this.writeLimitBytes) {
+    while (total > this.limitBytes) {
       const largest = writers.reduce((a, b) => (b.bufferedBytes > a.bufferedBytes ? b : a));
       const before = largest.bufferedBytes;
       await largest.settle(Math.floor(before / 2));

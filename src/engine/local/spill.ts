@@ -10,23 +10,28 @@ export interface SpilledPartition {
   forEachStretch(take: (block: RowBlock, from: number, until: number) => void): void;
 }
 
+/** A block is full when a buffer of it is this large: growing further would leave as much again to the garbage collector. */
+const BLOCK_BYTES = 1024 * 1024;
+
 interface SpilledBlock {
   block: RowBlock;
   /** The partition of each row: an index into the list of runs. */
   partitionOf: Int32Array;
 }
 
-/** Copies of rows that wait for their partition's file: one block per topic-partition, and the partition of each row. */
+/** Copies of rows that wait for their partition's file: blocks per topic-partition, and the partition of each row. */
 export class Spill {
   rows = 0;
-  private blocks = new Map<string, SpilledBlock>();
+  private blocks: SpilledBlock[] = [];
+  /** The block of each topic-partition that takes its rows. */
+  private current = new Map<string, SpilledBlock>();
   private runs: PartitionRun[] = [];
   private indexOf = new Map<string, number>();
 
   /** Memory held, room to grow included. */
   get bytes(): number {
     let bytes = 0;
-    for (const { block, partitionOf } of this.blocks.values()) {
+    for (const { block, partitionOf } of this.blocks) {
       const { columns } = block;
       for (const column of [columns.values, columns.keys, columns.headers])
         bytes += column.data.byteLength + column.starts.byteLength;
@@ -56,10 +61,11 @@ export class Spill {
   /** Everything, by partition in the order of their keys. The spill is empty afterwards. */
   take(): SpilledPartition[] {
     const { runs } = this;
-    const sorted = [...this.blocks.values()].map(({ block, partitionOf }) =>
+    const sorted = this.blocks.map(({ block, partitionOf }) =>
       sortByPartition(block, partitionOf, runs.length),
     );
-    this.blocks = new Map();
+    this.blocks = [];
+    this.current = new Map();
     this.runs = [];
     this.indexOf = new Map();
     this.rows = 0;
@@ -88,18 +94,23 @@ export class Spill {
 
   private blockFor(source: RowBlock): SpilledBlock {
     const key = `${source.topic}\u0000${source.partition}`;
-    let spilled = this.blocks.get(key);
-    if (spilled === undefined) {
-      const block = new RowBlock();
-      block.columns = new RecordColumns();
-      block.topic = source.topic;
-      block.topicId = source.topicId;
-      block.partition = source.partition;
-      spilled = { block, partitionOf: new Int32Array(1024) };
-      this.blocks.set(key, spilled);
-    }
+    const current = this.current.get(key);
+    if (current !== undefined && !isFull(current.block)) return current;
+    const block = new RowBlock();
+    block.columns = new RecordColumns();
+    block.topic = source.topic;
+    block.topicId = source.topicId;
+    block.partition = source.partition;
+    const spilled = { block, partitionOf: new Int32Array(1024) };
+    this.blocks.push(spilled);
+    this.current.set(key, spilled);
     return spilled;
   }
+}
+
+function isFull(block: RowBlock): boolean {
+  const { values, keys, headers, length } = block.columns;
+  return Math.max(values.end, keys.end, headers.end, length * 8) >= BLOCK_BYTES / 2;
 }
 
 /** A counting sort: rows[starts[p], starts[p + 1]) are the rows of partition p, ascending. */

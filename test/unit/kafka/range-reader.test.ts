@@ -71,6 +71,34 @@ describe('exact ranges', () => {
     expect(result.cursors[0].position).toBe(7n);
   });
 
+  it('lets the receiver settle in the middle of a response where it asks for it', async () => {
+    cluster = await FakeCluster.start();
+    cluster.topic('a', [{ batches: batches(0, 600, 10, { valueBytes: 1000 }) }]);
+    const events: string[] = [];
+    let rows = 0;
+    const { cursors } = await collect(
+      cluster.bootstrap,
+      [{ topic: 'a', partition: 0, from: 0n, until: 600n }],
+      {
+        budgetBytes: 1024 * 1024,
+        onRows: (_cursor, columns) => {
+          rows += columns.length;
+          events.push('rows');
+          return true;
+        },
+        afterPart: async () => {
+          await new Promise(setImmediate);
+          events.push('settled');
+        },
+      },
+    );
+    expect(cursors[0].position).toBe(600n);
+    expect(rows).toBe(600);
+    expect(events.join(' ')).not.toContain('rows rows');
+    // More often than there were responses.
+    expect(events.filter((e) => e === 'rows').length).toBeGreaterThan(cluster.fetches.length);
+  });
+
   it('refuses a partition named twice', async () => {
     cluster = await FakeCluster.start();
     const range = { topic: 'a', partition: 0, from: 0n, until: 1n };
@@ -363,7 +391,12 @@ describe('loss', () => {
   it('does not take a compacted stretch of a later epoch for a truncation', async () => {
     cluster = await FakeCluster.start();
     cluster.topic('p', [
-      { batches: batches(200, 300), logStart: 0n, leaderEpoch: 5, epochEnd: () => ({ epoch: 3, endOffset: 100n }) },
+      {
+        batches: batches(200, 300),
+        logStart: 0n,
+        leaderEpoch: 5,
+        epochEnd: () => ({ epoch: 3, endOffset: 100n }),
+      },
     ]);
     // Epoch 3 ended at 100; what epoch 4 wrote to [100, 200) is compacted away, and the position lies in it.
     const range = { topic: 'p', partition: 0, from: 150n, until: 300n, leaderEpoch: 3, leaderEpochEnd: 100n };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import type { RecordColumns } from '../../../src/columns/record-columns.ts';
 import { addSums, stretchSum } from '../../../src/core/gap-sum.ts';
 import { isSluiceError, SluiceError } from '../../../src/errors.ts';
 import type { AbortedTransaction } from '../../../src/kafka/aborted-transactions.ts';
@@ -238,6 +239,28 @@ describe('rows', () => {
     expect(decode({ checkUtf8Keys: true })).toEqual([[], [1, 3], values]);
     expect(decode({})).toEqual([[], [], values]);
     expect(decodeSet(set, {}, { checkUtf8Keys: true }).faults).toEqual([]);
+  });
+
+  it('stops where the receiver has enough, and goes on there', () => {
+    const set = Buffer.concat(Array.from({ length: 40 }, (_, i) => batch(i * 10, 10)));
+    const decoder = new RecordSetDecoder({ ...DECODER_OPTIONS, emitBytes: 2000 });
+    const cursor = openCursor({ topic: 't', partition: 0, from: 0n, until: 400n });
+    const seen: number[] = [];
+    const take = (_c: unknown, columns: RecordColumns): boolean => {
+      seen.push(...rowsOf(columns).map((r) => Number(r.offset)));
+      return true;
+    };
+    let result = decoder.decode(set, 0, set.length, cursor, [], take);
+    let pauses = 0;
+    while (result.pausedAt !== undefined) {
+      pauses++;
+      expect(cursor.position).toBe(BigInt(seen.length));
+      expect(result.progressed).toBe(true);
+      result = decoder.resume(set, result.pausedAt, set.length, cursor, take);
+    }
+    expect(pauses).toBeGreaterThan(5);
+    expect(seen).toEqual(Array.from({ length: 400 }, (_, i) => i));
+    expect(cursor.position).toBe(400n);
   });
 
   it('hands rows on when the columns are full, and reuses the columns', () => {
