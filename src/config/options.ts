@@ -2,8 +2,9 @@
  * Every option of a pipeline file, once: `schema.ts` makes the strict schema of it, `docs/options.md` and `schema.json`
  * are generated from it, and tests keep them equal. Options under `source` have Spark's own names (spec 20).
  */
-import { KAFKA_OPTIONS, KAFKA_UNSUPPORTED } from './kafka-options.ts';
+import { KAFKA_UNSUPPORTED } from './kafka-options.ts';
 import { type Option, optionPath, type Section, type UnsupportedOption } from './option.ts';
+import { SOURCE_OPTIONS } from './source-options.ts';
 import { TABLE_OPTIONS } from './table-options.ts';
 
 const SINCE = '0.1.0';
@@ -124,180 +125,6 @@ const pipeline: Option[] = [
   { section: 'trigger', key: 'once', doc: 'One batch, and end.', type: { kind: 'flag' }, since: SINCE },
 ];
 
-const source: Option[] = [
-  {
-    section: 'source',
-    key: 'subscribe',
-    doc: 'The topics, with commas between or as a list. Exactly one of subscribe, subscribePattern and assign.',
-    type: { kind: 'list' },
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'subscribePattern',
-    doc: "A Java regular expression: every topic whose whole name matches is read, also one that appears while the pipeline runs, from its earliest offset. Spark's newer versions take a match of any part of the name: write `.*orders.*` for that. Kafka's internal topics are left out unless the pattern is the very name of one. `(?i)` at the beginning is understood; what JavaScript cannot do (possessive quantifiers, atomic groups, `&&` in a class) is refused.",
-    type: { kind: 'text' },
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'assign',
-    doc: 'Partitions of topics, `{"topic":[0,1]}`: several processes share a topic so, each with its own checkpoint.',
-    type: { kind: 'assignment' },
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'startingOffsets',
-    doc: 'Where to begin, only where the checkpoint holds nothing. A map names exactly the assigned partitions; -2 is earliest, -1 latest.',
-    type: { kind: 'startingOffsets' },
-    default: 'latest',
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'startingTimestamp',
-    doc: 'Begin at the first record of each partition whose time is not before this one, only where the checkpoint holds nothing. Takes the place of startingOffsetsByTimestamp and startingOffsets.',
-    type: { kind: 'timestamp' },
-    unit: 'ms since 1970',
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'startingOffsetsByTimestamp',
-    doc: 'The same with a time for each partition; it names exactly the partitions that are read. Takes the place of startingOffsets.',
-    type: { kind: 'timestamps' },
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'startingOffsetsByTimestampStrategy',
-    doc: 'Where a partition has no record at or after the time: stop with an error, or begin at its latest offset.',
-    type: { kind: 'choice', values: ['error', 'latest'] },
-    default: 'error',
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'maxOffsetsPerTrigger',
-    doc: 'At most so many offsets in a batch, shared out over the partitions by what is left in each. No limit where it is left out. `auto` begins at 100,000, doubles while a batch takes less than half of the trigger interval (of 60 seconds where the trigger has none), cuts when one takes longer than it, and stays where the bytes of a batch fit into `memory`; each change is logged with its reason and shown by `sluice status`.',
-    type: { kind: 'longOrAuto', min: 1n },
-    since: SINCE,
-    env: 'SLUICE_MAX_OFFSETS_PER_TRIGGER',
-  },
-  {
-    section: 'source',
-    key: 'minOffsetsPerTrigger',
-    doc: 'Wait until so many offsets can be read, at most maxTriggerDelay long; the first batch of a run waits for nothing. As in Spark, an availableNow run leaves a remainder below it to the next run, and once does not know it.',
-    type: { kind: 'long', min: 1n },
-    since: SINCE,
-    env: 'SLUICE_MIN_OFFSETS_PER_TRIGGER',
-  },
-  {
-    section: 'source',
-    key: 'maxTriggerDelay',
-    doc: 'How long minOffsetsPerTrigger may hold batches back, counted from the last one.',
-    type: { kind: 'duration', min: 0, max: 7 * DAY_MS },
-    unit: 'ms',
-    default: '15m',
-    since: SINCE,
-    env: 'SLUICE_MAX_TRIGGER_DELAY',
-  },
-  {
-    section: 'source',
-    key: 'maxBytesPerTrigger',
-    doc: 'About so many bytes in a batch, as they come from the brokers: a target, reckoned from the bytes per offset of recent batches (1 KB before the first). Of it and maxOffsetsPerTrigger the one that is reached first counts. What bounds the memory is `memory`.',
-    type: { kind: 'bytes', min: 1, max: 1024 * 1024 * 1024 * MIB },
-    unit: 'bytes',
-    since: SINCE,
-    env: 'SLUICE_MAX_BYTES_PER_TRIGGER',
-  },
-  {
-    section: 'source',
-    key: 'minPartitions',
-    doc: 'Split large ranges until a batch has at least about so many tasks.',
-    type: { kind: 'integer', min: 1, max: 100_000 },
-    since: SINCE,
-    env: 'SLUICE_MIN_PARTITIONS',
-  },
-  {
-    section: 'source',
-    key: 'maxRecordsPerPartition',
-    doc: 'No task reads more offsets than this; a batch with more tasks than workers runs them one after another. Each task writes files of its own.',
-    type: { kind: 'long', min: 1n },
-    since: SINCE,
-    env: 'SLUICE_MAX_RECORDS_PER_PARTITION',
-  },
-  {
-    section: 'source',
-    key: 'failOnDataLoss',
-    doc: 'true: stop when records are gone before they were read. false: go on, and record the lost range in the commit and the progress.',
-    type: { kind: 'boolean' },
-    default: true,
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'includeHeaders',
-    doc: 'New tables get a column `headers`, list<struct<key: string, value: binary>>; a table that is there must have it. A record with a header key that is not UTF-8 goes to the quarantine (`INVALID_UTF8`, field `headers`), which shows U+FFFD in that key for what is not. A table with a column `headers` gets the headers also without this option.',
-    type: { kind: 'boolean' },
-    default: false,
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'workers',
-    doc: "Worker threads; the default is the number of cores. The topic's partitions and minPartitions cap what runs at once.",
-    type: { kind: 'integer', min: 1, max: 256 },
-    since: SINCE,
-    env: 'SLUICE_WORKERS',
-  },
-  {
-    section: 'source',
-    key: 'fetchOffset.numRetries',
-    doc: 'How often the newest offsets are asked for again when the answer cannot be right.',
-    type: { kind: 'integer', min: 0, max: 1000 },
-    default: 3,
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'fetchOffset.retryIntervalMs',
-    doc: 'The pause between those.',
-    type: { kind: 'integer', min: 0, max: 3_600_000 },
-    unit: 'ms',
-    default: 1000,
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'kafkaConsumer.pollTimeoutMs',
-    doc: 'Spark: how long an executor waits for records.',
-    type: { kind: 'integer', min: 1, max: 3_600_000 },
-    unit: 'ms',
-    default: 120_000,
-    noEffect: 'kafka.request.timeout.ms and kafka.request.deadline say how long a read may take',
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'commitOffsetsToKafka',
-    doc: 'Mirror the committed position to a consumer group; only false in this version.',
-    type: { kind: 'boolean' },
-    default: false,
-    since: SINCE,
-  },
-  {
-    section: 'source',
-    key: 'groupIdPrefix',
-    doc: 'Accepted for the sake of Spark jobs.',
-    type: { kind: 'text' },
-    since: SINCE,
-    noEffect: 'Sluice reads without a consumer group; the checkpoint says how far it has read',
-  },
-  ...KAFKA_OPTIONS,
-];
-
 const keeping: Option[] = [
   {
     section: 'quarantine',
@@ -360,7 +187,7 @@ const keeping: Option[] = [
   },
 ];
 
-export const OPTIONS: readonly Option[] = [...pipeline, ...source, ...TABLE_OPTIONS, ...keeping];
+export const OPTIONS: readonly Option[] = [...pipeline, ...SOURCE_OPTIONS, ...TABLE_OPTIONS, ...keeping];
 
 const refused = (section: Section, keys: string[], instead: string): UnsupportedOption[] =>
   keys.map((key) => ({ section, key, instead }));
