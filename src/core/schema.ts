@@ -74,7 +74,9 @@ export function parseFixed(type: IcebergType): number | undefined {
 }
 
 /** Every field at every level, list elements and map keys and values included, depth first. */
-export function* walkFields(type: IcebergType): Generator<{ id: number; name: string; type: IcebergType; required: boolean }> {
+export function* walkFields(
+  type: IcebergType,
+): Generator<{ id: number; name: string; type: IcebergType; required: boolean }> {
   if (typeof type === 'string') return;
   if (type.type === 'struct') {
     for (const f of type.fields) {
