@@ -328,15 +328,15 @@ export const ERROR_CODES = {
     4,
     409,
     false,
-    '`verify` found offsets that are missing or there twice.',
+    '`verify` found records that are lost, rows that are doubled or unknown to the ledger, or records in the wrong table.',
     'See the listed ranges.',
   ),
   NOT_VERIFIABLE: row(
     4,
     422,
     false,
-    'The table has no provenance columns, so that no row can be told from another.',
-    'Verify works on tables that keep topic, partition and offset.',
+    'Nothing can be proven: no row of the table can be told from another, or the checkpoint does not know what was read into it.',
+    'The message says which; verify works on tables that keep topic, partition and offset and that this pipeline wrote.',
   ),
   // process
   WORKER_DIED: row(
