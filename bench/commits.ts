@@ -34,7 +34,9 @@ export async function benchCommits(
   options: BenchOptions,
   say: (line: string) => void,
 ): Promise<CommitsResult> {
-  const commits = growthOf(await timeCommits(options.commits, say));
+  const series = await timeCommits(options.commits, say);
+  // A new table once more at the end, since what else the machine does may have changed.
+  const commits = growthOf(series, await timeCommits(Math.min(options.commits, 20), say));
   say(`commits: ${describeGrowth(commits)}`);
   if (options.batches === 0) return { commits };
   const batches = growthOf(await timeBatches(options, say));
@@ -47,14 +49,15 @@ export function describeGrowth(growth: Growth): string {
   return `${at.join(', ')}; ratio ${growth.ratio.toFixed(2)}`;
 }
 
-/** Medians of the tenth part around the numbers 10, 100, 1000 ... and before the last. */
-export function growthOf(ms: readonly number[]): Growth {
+/** Medians around the numbers 10, 100, 1000 ... and before the last. `again`: the beginning of a second series. */
+export function growthOf(ms: readonly number[], again: readonly number[] = []): Growth {
   const numbers = [10, 100, 1000, 10_000].filter((n) => n < ms.length);
-  if (numbers.length === 0 || numbers[numbers.length - 1] * 2 <= ms.length) numbers.push(ms.length);
+  if (numbers.length === 0 || numbers[numbers.length - 1] * 1.5 <= ms.length) numbers.push(ms.length);
   const at = numbers.map((number) => {
-    const half = Math.max(2, Math.min(50, number >> 2));
-    const window = ms.slice(Math.max(0, number - half), number + half).sort((a, b) => a - b);
-    return { number, medianMs: window[(window.length - 1) >> 1] };
+    const half = Math.max(5, Math.min(50, number >> 2));
+    const windows = [ms, again].flatMap((list) => list.slice(Math.max(0, number - half), number + half));
+    windows.sort((a, b) => a - b);
+    return { number, medianMs: windows[(windows.length - 1) >> 1] };
   });
   return { count: ms.length, at, ratio: at[at.length - 1].medianMs / at[0].medianMs };
 }
