@@ -21,7 +21,8 @@ export function oddRecord(topic: string, partition: number, n: number): RecordTo
         : n % 13 === 6
           ? Buffer.alloc(0)
           : Buffer.from(text);
-  const key = n % 5 === 1 ? null : n % 5 === 2 ? Buffer.alloc(0) : Buffer.from([0xfe, n % 256, n >> 8, partition]);
+  const key =
+    n % 5 === 1 ? null : n % 5 === 2 ? Buffer.alloc(0) : Buffer.from([0xfe, n % 256, n >> 8, partition]);
   const headers =
     n % 3 === 0
       ? ([
@@ -70,7 +71,10 @@ export interface FaultTopics {
 /** Two topics of two partitions with `count` odd records in each partition. */
 export async function twoTopics(bootstrap: string, prefix: string, count: number): Promise<FaultTopics> {
   const produced = new Produced(bootstrap);
-  const topics = [await createTopic(bootstrap, `${prefix}-a`, 2), await createTopic(bootstrap, `${prefix}-b`, 2)];
+  const topics = [
+    await createTopic(bootstrap, `${prefix}-a`, 2),
+    await createTopic(bootstrap, `${prefix}-b`, 2),
+  ];
   for (const topic of topics) await fillOdd(produced, topic, 2, count);
   return { produced, topics };
 }
