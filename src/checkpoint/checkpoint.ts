@@ -132,13 +132,17 @@ export class Checkpoint {
   async writePlan(plan: BatchPlan): Promise<void> {
     this.#assertWritable();
     this.#assertNext(plan.batchId);
-    const offsets = batchFileName('offsets', plan.batchId);
-    if (await this.#files.exists(offsets)) {
-      const found = await this.#files.readBytes(offsets, FILE_KINDS.offsets.maxBytes);
-      const [planner] = await this.#plan.planners(plan.batchId, parsedOffsets(found));
-      throw this.#concurrent(offsets, planner);
-    }
+    await this.assertUnplanned(plan.batchId);
     await this.#plan.write(plan);
+  }
+
+  /** Throws CHECKPOINT_CONCURRENT where another process has planned the batch, which is the next one for all that this process knows. */
+  async assertUnplanned(batchId: number): Promise<void> {
+    const offsets = batchFileName('offsets', batchId);
+    if (!(await this.#files.exists(offsets))) return;
+    const found = await this.#files.readBytes(offsets, FILE_KINDS.offsets.maxBytes);
+    const [planner] = await this.#plan.planners(batchId, parsedOffsets(found));
+    throw this.#concurrent(offsets, planner);
   }
 
   /** The plan that `offsets/N` was written under; null where there is none, as when Spark planned the batch. */

@@ -2,6 +2,7 @@ import type { BatchPlan, LostRange, PlannedTable, RangeFunnel } from '../checkpo
 import type { OffsetMap, OffsetRange } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
 import type { RunEnd } from '../core/trigger.ts';
+import { isSluiceError } from '../errors.ts';
 import { BoundTables, plannedTables } from './bound-tables.ts';
 import { findEndPositions } from './end-positions.ts';
 import { incarnations, type KnownSource, mergeIncarnations } from './known-source.ts';
@@ -85,7 +86,7 @@ export class BatchPlanner {
     const held = limits.holds(waitingOffsets, startedAtMs);
     // What is lost is put on record at once.
     if (this.pendingLost.length === 0 && (held || totalOffsets === 0n)) return null;
-    const tables = await this.tables.current(state);
+    const tables = await this.checkedTables(state);
     const walFrom = host.now();
     const plan = this.makePlan(state, ranges, plannedTables(tables));
     failpoints.hit('before-plan');
@@ -107,6 +108,17 @@ export class BatchPlanner {
       latestOffsetMs,
       walCommitMs: host.now() - walFrom,
     };
+  }
+
+  /** Where the tables know more than this checkpoint, another process may have gone on with it meanwhile: then that is said. */
+  private async checkedTables(state: SourceState): Promise<TargetTables> {
+    try {
+      return await this.tables.current(state);
+    } catch (error) {
+      if (isSluiceError(error, 'CHECKPOINT_LOST') || isSluiceError(error, 'STALE_WRITER'))
+        await this.context.checkpoint.assertUnplanned(this.nextBatchId);
+      throw error;
+    }
   }
 
   /** Takes over what a committed batch taught: the leader epochs up to which the log was read. */

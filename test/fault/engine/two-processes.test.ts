@@ -14,6 +14,7 @@ import { everyNth } from '../../support/thorough.ts';
 
 /** Where a process may stand still for an hour: before the call is done. */
 const PLACES: [string, FileCallKind, RegExp][] = [
+  ['before its first table', 'createNew', /metadata\/00000-.*\.metadata\.json$/],
   ['before plan/1', 'createNew', /_sluice\/plan\/1/],
   ['before offsets/1', 'createNew', /offsets\/1$/],
   ['before a data file', 'create', /data\/.*00000001-/],
