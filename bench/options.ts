@@ -95,13 +95,13 @@ export function parseBenchOptions(args: readonly string[]): BenchOptions {
   };
 }
 
-function oneOf<T extends string>(name: string, value: string, allowed: readonly T[]): T {
+export function oneOf<T extends string>(name: string, value: string, allowed: readonly T[]): T {
   const found = allowed.find((a) => a === value);
   if (found === undefined) throw new Error(`--${name} ${value}: expected one of ${allowed.join(', ')}`);
   return found;
 }
 
-function integer(name: string, text: string, least: number): number {
+export function integer(name: string, text: string, least: number): number {
   const value = Number(text.replaceAll('_', ''));
   if (Number.isSafeInteger(value) && value >= least) return value;
   throw new Error(`--${name} ${text}: expected a whole number of at least ${least}`);

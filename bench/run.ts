@@ -1,10 +1,13 @@
 /** The benchmarks, called by `npm run bench -- ARGS` with a broker. See bench/README.md. */
-import { writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { benchCommits } from './commits.ts';
 import { machine } from './machine.ts';
 import { type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
 import { benchPage, PAGE } from './page.ts';
 import { benchRaw } from './raw.ts';
+import { raceMain } from './spark/main.ts';
+import { isRace, RACE_USAGE } from './spark/options.ts';
+import { keepRace } from './spark/page.ts';
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -12,7 +15,7 @@ async function bench(options: BenchOptions): Promise<object> {
   if (options.write) {
     const raw = await benchRaw({ ...options, limit: true }, say);
     const commits = await benchCommits(options, say);
-    writeFileSync(PAGE, benchPage(machine(), raw, commits));
+    writeFileSync(PAGE, keepRace(benchPage(machine(), raw, commits), pageAsItStands()));
     return { scenario: 'all', machine: machine(), raw, commits };
   }
   const head = { scenario: options.scenario, machine: machine() };
@@ -21,9 +24,17 @@ async function bench(options: BenchOptions): Promise<object> {
     : { ...head, ...(await benchCommits(options, say)) };
 }
 
+function pageAsItStands(): string {
+  return existsSync(PAGE) ? readFileSync(PAGE, 'utf8') : '';
+}
+
 async function main(args: readonly string[]): Promise<void> {
   if (args.includes('--help')) {
-    process.stdout.write(`${USAGE}\n`);
+    process.stdout.write(`${USAGE}\n\n${RACE_USAGE}\n`);
+    return;
+  }
+  if (isRace(args)) {
+    process.exitCode = await raceMain(args);
     return;
   }
   let options: BenchOptions;
