@@ -16,23 +16,28 @@ is the greatest sum of the resident memory of all processes of the run. The rati
 the pairs.
 `;
 
-/** The page without and with the sections of the race; `page` as the other benchmarks write it, `previous` as it stood. */
+/** `page`, as the other benchmarks write it, with the sections of the race that `previous` has: the page as it stood. */
 export function keepRace(page: string, previous: string): string {
   const sections = sectionsOf(previous);
   return sections.size === 0 ? page : compose(page, sections);
 }
 
-/** The page with the section of this result in the place of the one that the scenario had. */
+const TITLE = `# Benchmarks
+
+Written by \`npm run bench -- --write\`; do not edit. \`npm run bench -- --help\` lists the options.
+`;
+
+/** The page with the section of this result in the place of the one that the scenario had; "" where there is no page yet. */
 export function withRace(previous: string, result: RaceResult): string {
   const sections = sectionsOf(previous);
   sections.set(result.scenario, raceSection(result));
   const end = previous.indexOf(`\n${HEAD.slice(0, HEAD.indexOf('\n'))}\n`);
-  return compose(end < 0 ? previous : previous.slice(0, end), sections);
+  return compose(end < 0 ? previous || TITLE : previous.slice(0, end), sections);
 }
 
 function compose(page: string, sections: ReadonlyMap<string, string>): string {
   const texts = Object.keys(RACE_SCENARIOS).map((name) => sections.get(name) ?? '');
-  return `${page.trimEnd()}\n\n${HEAD}${texts.join('')}`.trimStart();
+  return `${page.trimEnd()}\n\n${HEAD}${texts.join('')}`;
 }
 
 /** Scenario -> its section, from its heading to the next or the end of the page. */
