@@ -17,7 +17,7 @@ import { TableWriter } from './table-writer.ts';
 
 /** Shares of the task's memory: the rest is room for what the codecs allocate until it is collected. */
 const READ_SHARE = 0.35;
-const WRITE_SHARE = 0.3;
+const WRITE_SHARE = 0.35;
 /** Of the writers' memory: rows that they may take before they settle. */
 const UNSETTLED_SHARE = 0.125;
 /** What the writers of a topic take beside their buffers: objects, ranges of values, footers. */

@@ -10,8 +10,10 @@ export interface SpilledPartition {
   forEachStretch(take: (block: RowBlock, from: number, until: number) => void): void;
 }
 
-/** A block is full when a buffer of it is this large: growing further would leave as much again to the garbage collector. */
+/** About the size of a block's largest buffer: growing further would leave as much again to the garbage collector. */
 const BLOCK_BYTES = 1024 * 1024;
+/** Left for the last value, so that as a rule it does not make the buffer grow. */
+const ROOM_BYTES = 16 * 1024;
 
 interface SpilledBlock {
   block: RowBlock;
@@ -110,7 +112,7 @@ export class Spill {
 
 function isFull(block: RowBlock): boolean {
   const { values, keys, headers, length } = block.columns;
-  return Math.max(values.end, keys.end, headers.end, length * 8) >= BLOCK_BYTES / 2;
+  return Math.max(values.end, keys.end, headers.end, length * 8) >= BLOCK_BYTES - ROOM_BYTES;
 }
 
 /** A counting sort: rows[starts[p], starts[p + 1]) are the rows of partition p, ascending. */

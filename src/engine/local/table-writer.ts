@@ -11,7 +11,7 @@ import { Spill } from './spill.ts';
 export const MAX_OPEN_FILES = 64;
 
 /** Of the memory, before the spill is written. */
-const SPILL_SHARE = 0.6;
+const SPILL_SHARE = 0.75;
 
 /** Files that are ended at the same time. */
 const CLOSED_AT_ONCE = 8;
