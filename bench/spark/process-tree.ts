@@ -19,7 +19,7 @@ export interface TreeOptions {
   cwd: string;
 }
 
-const LOOK_MS = 50;
+const LOOK_MS = 100;
 /** Of /proc/PID/stat; Linux has had no other for user space in decades. */
 const TICKS_PER_SECOND = 100;
 
