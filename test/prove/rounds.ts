@@ -86,6 +86,7 @@ function newPipeline({ produced, topics }: FaultTopics, random: Random, onDisk =
     bootstrap: produced.bootstrap,
     topics,
     maxOffsetsPerTrigger: 20 + random.below(120),
+    minBatchesToRetain: 2 + random.below(4),
     ...(onDisk ? {} : { checkpoint: '/disk/checkpoint', warehouse: '/disk/warehouse' }),
   });
 }

@@ -23,6 +23,8 @@ export interface TestPipelineOptions {
   topics: readonly string[];
   name?: string;
   maxOffsetsPerTrigger?: number;
+  /** Fewer than a person may ask for, so that a few batches are purged; only in this process. */
+  minBatchesToRetain?: number;
   /** Another place than a fresh directory, e.g. a small file system. */
   checkpoint?: string;
   warehouse?: string;
@@ -126,6 +128,8 @@ export class TestPipeline {
       cwd: this.directory,
       defaultWorkers: 1,
     });
+    if (this.options.minBatchesToRetain !== undefined)
+      config.retention.minBatchesToRetain = this.options.minBatchesToRetain;
     patch(config);
     return config;
   }

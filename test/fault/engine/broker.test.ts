@@ -101,6 +101,16 @@ describe('the network', () => {
     pipeline.remove();
   });
 
+  it('reset again and again under the threads of the command line: nothing is lost or doubled', async () => {
+    const pipeline = newPipeline();
+    proxy.arm({ action: 'reset', afterBytes: 90_000, times: 8 });
+    const run = await pipeline.cli();
+    proxy.arm(null);
+    expect(run.code, run.stderr).toBe(0);
+    await checkExactlyOnce({ pipeline, produced, topics });
+    pipeline.remove();
+  });
+
   it('hangs while the run is asked to end: the batch is abandoned, leaves no file, and is read again', async () => {
     const pipeline = newPipeline();
     const stop = new AbortController();
@@ -177,18 +187,22 @@ describe('the broker', () => {
     pipeline.remove();
   });
 
-  it('killed while a batch is read', async () => {
-    const pipeline = newPipeline();
-    proxy.arm({ action: 'stall', afterBytes: 250_000 });
-    const struck = proxy.nextStrike();
-    const run = pipeline.run();
-    await struck;
-    await broker.kill();
-    await broker.start();
-    await run;
-    await checkExactlyOnce({ pipeline, produced, topics });
-    pipeline.remove();
-  });
+  it.each(['one thread', 'the threads of the command line'])(
+    'killed while a batch is read by %s',
+    async (by) => {
+      const pipeline = newPipeline();
+      proxy.arm({ action: 'stall', afterBytes: 250_000 });
+      const struck = proxy.nextStrike();
+      const run = by === 'one thread' ? pipeline.run() : pipeline.cli();
+      await struck;
+      await broker.kill();
+      await broker.start();
+      const end = await run;
+      if ('code' in end) expect(end.code, end.stderr).toBe(0);
+      await checkExactlyOnce({ pipeline, produced, topics });
+      pipeline.remove();
+    },
+  );
 
   it('of another cluster that has a topic of that name: CLUSTER_REPLACED', async () => {
     const shared = useKafka().bootstrap;

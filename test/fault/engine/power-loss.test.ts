@@ -15,13 +15,13 @@ const SURVIVALS: Record<string, Survives> = {
   everything: (most) => most,
 };
 /** One of so many system calls is tried in each of the tests; together they try all of one in `STEP / 3`. */
-const STEP = everyNth(6);
+const STEP = everyNth(30);
 
 describe('a power loss', () => {
   const { bootstrap } = useKafka();
   let produced: Produced;
   let topic: string;
-  /** System calls of a whole run: two batches into a table and its quarantine. */
+  /** System calls of a whole run: five batches into a table and its quarantine, three of them purged. */
   let calls = 0;
 
   beforeAll(async () => {
@@ -43,7 +43,8 @@ describe('a power loss', () => {
     const pipeline = new TestPipeline({
       bootstrap,
       topics: [topic],
-      maxOffsetsPerTrigger: 20,
+      maxOffsetsPerTrigger: 8,
+      minBatchesToRetain: 2,
       checkpoint: '/disk/checkpoint',
       warehouse: '/disk/warehouse',
     });

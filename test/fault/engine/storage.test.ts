@@ -12,13 +12,13 @@ import { TestPipeline } from '../../support/test-pipeline.ts';
 import { everyNth } from '../../support/thorough.ts';
 
 /** One of so many calls is tried in each test. */
-const STEP = everyNth(5);
+const STEP = everyNth(19);
 
 describe('the engine over a storage that fails', () => {
   const { bootstrap } = useKafka();
   let produced: Produced;
   let topic: string;
-  /** Calls to the storage in a whole run: two batches into a table and its quarantine. */
+  /** Calls to the storage in a whole run: five batches into a table and its quarantine, three of them purged. */
   let calls = 0;
   let bytes = 0;
 
@@ -35,7 +35,8 @@ describe('the engine over a storage that fails', () => {
   });
   afterAll(() => produced.close());
 
-  const newPipeline = () => new TestPipeline({ bootstrap, topics: [topic], maxOffsetsPerTrigger: 20 });
+  const newPipeline = () =>
+    new TestPipeline({ bootstrap, topics: [topic], maxOffsetsPerTrigger: 8, minBatchesToRetain: 2 });
 
   /** A run with the fault, which may end it, then a whole one; then everything is there once. */
   async function tryFault(fault: FileFault, name: string): Promise<string> {
@@ -79,7 +80,7 @@ describe('the engine over a storage that fails', () => {
   });
 
   it('a disk that is full after any number of bytes: STORAGE_FULL, and nothing but the batch is to do again', async () => {
-    for (let share = 0.02; share < 1; share += 0.014 * STEP) {
+    for (let share = 0.02; share < 1; share += 0.005 * STEP) {
       const pipeline = newPipeline();
       const io = new FaultyFileIO(new LocalFileIO(), { freeBytes: Math.floor(bytes * share) });
       const run = pipeline.run({ seams: { fileIO: io } });
