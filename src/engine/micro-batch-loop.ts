@@ -26,12 +26,20 @@ export interface MicroBatchLoopContext {
   checkpoint: Checkpoint;
   catalog: Catalog;
   io: FileIO;
+  /** Closed when `host.stop` is aborted: what is asked of it then fails with the reason of `host.stop`. */
   cluster: KafkaCluster;
   runner: BatchRunner;
   failpoints: Failpoints;
   runId: string;
   writerId: string;
   sleep(ms: number): Promise<void>;
+}
+
+export type LoopSummary = Omit<RunSummary, 'pipelineId' | 'runId' | 'seconds'>;
+
+/** Did a request to the brokers fail only because the end of the run was asked for? */
+export function isEndAskedFor({ stop }: Pick<EngineHost, 'stop'>, error: unknown): boolean {
+  return stop.aborted && error === stop.reason;
 }
 
 /**
@@ -52,18 +60,25 @@ export class MicroBatchLoop {
     this.limits = new TriggerLimits(context.config);
   }
 
-  async run(): Promise<Omit<RunSummary, 'pipelineId' | 'runId' | 'seconds'>> {
-    const { host, config } = this.context;
+  async run(): Promise<LoopSummary> {
+    let stopped: RunSummary['stopped'];
+    try {
+      stopped = await this.runAll();
+    } catch (error) {
+      // A plan that waited for the brokers when the end was asked for: nothing of it was written.
+      if (!isEndAskedFor(this.context.host, error)) throw error;
+      stopped = 'asked';
+    }
+    if (stopped === 'asked') this.context.host.log.info('stopped as asked');
+    return { ...this.total, stopped };
+  }
+
+  private async runAll(): Promise<RunSummary['stopped']> {
+    const { trigger } = this.context.config;
     const unfinished = await this.planner.recover();
     if (this.limits.asksForSizes) await this.learnSizes();
-    if (unfinished !== null && !(await this.runBatch(unfinished)))
-      return { ...this.total, stopped: 'abandoned' };
-    const stopped =
-      config.trigger.kind === 'processingTime'
-        ? await this.runByTime(config.trigger.intervalMs)
-        : await this.runToEnd(config.trigger);
-    if (stopped === 'asked') host.log.info('stopped as asked');
-    return { ...this.total, stopped };
+    if (unfinished !== null && !(await this.runBatch(unfinished))) return 'abandoned';
+    return trigger.kind === 'processingTime' ? this.runByTime(trigger.intervalMs) : this.runToEnd(trigger);
   }
 
   private async runByTime(intervalMs: number): Promise<RunSummary['stopped']> {

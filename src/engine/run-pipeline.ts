@@ -11,7 +11,7 @@ import { Failpoints } from './failpoint.ts';
 import type { EngineHost, RunSummary } from './host.ts';
 import { kafkaClient } from './kafka-client.ts';
 import { InlinePool, ThreadPool } from './local/worker-pool.ts';
-import { MicroBatchLoop } from './micro-batch-loop.ts';
+import { isEndAskedFor, type LoopSummary, MicroBatchLoop } from './micro-batch-loop.ts';
 
 /**
  * Runs a pipeline by its trigger until there is nothing more to do, the host asks for the end, or an error. Everything
@@ -34,7 +34,8 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
     const cluster = KafkaCluster.connect({
       ...client,
       random: () => host.random(),
-      signal: connecting.signal,
+      // Only plans ask through this client: when the end is asked for, no answer is worth waiting for.
+      signal: AbortSignal.any([connecting.signal, host.stop]),
     });
     // Its error is met where it is awaited, unless another one ends the run before.
     cluster.catch(() => undefined);
@@ -66,20 +67,23 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
       writerId,
       sleep,
     });
-    const loop = new MicroBatchLoop({
-      config,
-      host,
-      checkpoint,
-      catalog,
-      io,
-      cluster: await cluster,
-      runner,
-      failpoints,
-      runId,
-      writerId,
-      sleep,
-    });
-    const summary = await loop.run();
+    const connected = await connectedOrAsked(host, cluster);
+    const summary: LoopSummary =
+      connected === null
+        ? { batches: 0, records: 0, quarantined: 0, bytes: 0, stopped: 'asked' }
+        : await new MicroBatchLoop({
+            config,
+            host,
+            checkpoint,
+            catalog,
+            io,
+            cluster: connected,
+            runner,
+            failpoints,
+            runId,
+            writerId,
+            sleep,
+          }).run();
     return { ...summary, pipelineId: checkpoint.id, runId, seconds: (host.now() - startedAt) / 1000 };
   } finally {
     for (const close of closers.reverse()) {
@@ -87,6 +91,20 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
         host.log.warn('something could not be closed', { error: String(error) }),
       );
     }
+  }
+}
+
+/** The brokers, or null where the end was asked for before they answered. */
+async function connectedOrAsked(
+  host: EngineHost,
+  cluster: Promise<KafkaCluster>,
+): Promise<KafkaCluster | null> {
+  try {
+    return await cluster;
+  } catch (error) {
+    if (!isEndAskedFor(host, error)) throw error;
+    host.log.info('stopped as asked, before any broker answered');
+    return null;
   }
 }
 

@@ -103,7 +103,7 @@ export class ClusterView {
     }
   }
 
-  private readonly closeNow = (): void => void this.close();
+  private readonly closeNow = (): void => this.end(this.options.signal?.reason);
 
   /** From the newest metadata. */
   get clusterId(): string | null {
@@ -251,10 +251,14 @@ export class ClusterView {
     return retrying(doing, { ...this.retryOptions, onRetry }, attempt);
   }
 
-  /** Closes all connections; what is still being asked fails. */
+  /** Closes all connections; what is still being asked fails, after an abort with the reason of `signal`. */
   async close(): Promise<void> {
+    this.end(closedError());
+  }
+
+  private end(reason: unknown): void {
     this.options.signal?.removeEventListener('abort', this.closeNow);
-    if (!this.closing.signal.aborted) this.closing.abort(closedError());
+    if (!this.closing.signal.aborted) this.closing.abort(reason);
     this.pool.close();
   }
 

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkExactlyOnce } from '../support/exactly-once.ts';
 import { type FaultTopics, twoTopics } from '../support/fault-topics.ts';
-import { useKafka } from '../support/kafka.ts';
+import { startBroker, useKafka } from '../support/kafka.ts';
 import { standsStill } from '../support/process-state.ts';
+import { TcpProxy } from '../support/tcp-proxy.ts';
 import { type CliRun, TestPipeline } from '../support/test-pipeline.ts';
 
 describe('a signal', () => {
@@ -38,6 +39,14 @@ describe('a signal', () => {
     child!.kill('SIGCONT');
     return run;
   }
+  /** Ends a run; a second signal would stop it at once. */
+  const signalOnce = () => {
+    let sent = false;
+    return (child: ChildProcess): void => {
+      if (!sent) child.kill('SIGTERM');
+      sent = true;
+    };
+  };
   const commits = () =>
     readdirSync(join(pipeline.checkpoint, 'commits'))
       .filter((name) => /^\d+$/.test(name))
@@ -73,6 +82,65 @@ describe('a signal', () => {
       await finish();
     },
   );
+
+  it('while no broker answers ends the run at once with 0', async () => {
+    // Nothing listens there, and the run would try for kafka.request.deadline, five minutes.
+    const nobody = new TestPipeline({ bootstrap: '127.0.0.1:1', topics: data.topics });
+    const once = signalOnce();
+    try {
+      const run = await nobody.cli({
+        onLog: (text, child) => {
+          if (text.includes('will try again')) once(child);
+        },
+      });
+      expect(run.code, run.stderr).toBe(0);
+      expect(run.stderr).toContain('stopped as asked, before any broker answered');
+      expect(run.stderr).not.toContain('shutdown.timeout');
+      expect(JSON.parse(run.stdout)).toMatchObject({ stopped: 'asked', batches: 0 });
+    } finally {
+      nobody.remove();
+    }
+  });
+
+  it('while the next batch waits for brokers that are gone ends the run at once with 0', async () => {
+    const proxy = await TcpProxy.listen();
+    const broker = await startBroker({ advertisedPort: proxy.port });
+    proxy.target = { host: broker.host, port: broker.port };
+    const own = await twoTopics(proxy.address, 'signal-gone', 36);
+    const gone = new TestPipeline({ bootstrap: proxy.address, topics: own.topics });
+    const once = signalOnce();
+    try {
+      const run = await gone.cli({
+        args: [
+          'run',
+          '-c',
+          join(gone.directory, 'sluice.yaml'),
+          '--set',
+          'trigger.processingTime=1 ms',
+          '-o',
+          'json',
+        ],
+        onLog: (text, child) => {
+          if (text.includes('batch 0:')) {
+            proxy.target = null;
+            proxy.resetAll();
+          }
+          if (text.includes('will try again')) once(child);
+        },
+      });
+      expect(run.code, run.stderr).toBe(0);
+      expect(run.stderr).not.toContain('shutdown.timeout');
+      expect(JSON.parse(run.stdout)).toMatchObject({ stopped: 'asked', batches: 1 });
+      proxy.target = { host: broker.host, port: broker.port };
+      expect((await gone.cli()).code).toBe(0);
+      await checkExactlyOnce({ pipeline: gone, produced: own.produced });
+    } finally {
+      gone.remove();
+      await own.produced.close();
+      await proxy.close();
+      await broker.stop();
+    }
+  });
 
   it('while a run by time is idle ends it with 0 at once', async () => {
     const file = join(pipeline.directory, 'sluice.yaml');
