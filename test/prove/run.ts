@@ -118,7 +118,7 @@ function page(tallies: ReadonlyMap<string, Tally>): string {
   const [cpu] = cpus();
   return `# Proof
 
-Written by \`npm run prove -- --minutes ${minutes} --seed ${seed}${values.exhaustive ? ' --exhaustive' : ''}\`; run it on your own machine with your own seed.
+Written by \`npm run prove -- --minutes ${minutes} --seed ${seed}${first > 0 ? ` --first ${first}` : ''}${values.exhaustive ? ' --exhaustive' : ''}\`; run it on your own machine with your own seed.
 
 Each round makes a new pipeline on a real Kafka broker and lets faults rain on it at random. At the end each record that the
 broker acknowledged to the producer must be in its table or its quarantine exactly once, byte for byte, read by other code than
