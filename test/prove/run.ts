@@ -1,6 +1,6 @@
 /**
  * `npm run prove -- [--minutes N] [--seed N] [--first N] [--exhaustive] [--out FILE]`: rounds of faults at random, for so
- * long, and a page that says what was done. Round n of a seed is always the same as far as Sluice decides: `--first n` begins
+ * long, and a page that says what was done. Round n of a seed always draws the same faults: `--first n` begins
  * with it. `--exhaustive` also runs the suites of faults with every case that the quick form leaves out.
  */
 import { spawnSync } from 'node:child_process';
