@@ -13,7 +13,8 @@ reads what is in the table: the count and a checksum over topic, partition, offs
 must be the same for both. Time is that of the whole process from its start to its end; without start-up it is from the
 durable plan of the first batch (\`offsets/0\` in the checkpoint) to the durable end of the last (\`commits/N\`). Memory
 is the greatest sum of the resident memory of all processes of the run. The ratios are Sluice over Spark, the median over
-the pairs.
+the pairs: where other work has the cores too (a load average far above their number), the seconds say little, but both
+of a pair met about the same.
 `;
 
 /** `page`, as the other benchmarks write it, with the sections of the race that `previous` has: the page as it stood. */
@@ -27,23 +28,36 @@ const TITLE = `# Benchmarks
 Written by \`npm run bench -- --write\`; do not edit. \`npm run bench -- --help\` lists the options.
 `;
 
-/** The page with the section of this result in the place of the one that the scenario had; "" where there is no page yet. */
+/** The page with the section of this result in the place of the one of the same scenario and number of records; "" where there is no page yet. */
 export function withRace(previous: string, result: RaceResult): string {
   const sections = sectionsOf(previous);
-  sections.set(result.scenario, raceSection(result));
+  sections.set(titleOf(result), raceSection(result));
   const end = previous.indexOf(`\n${HEAD.slice(0, HEAD.indexOf('\n'))}\n`);
   return compose(end < 0 ? previous || TITLE : previous.slice(0, end), sections);
 }
 
 function compose(page: string, sections: ReadonlyMap<string, string>): string {
-  const texts = Object.keys(RACE_SCENARIOS).map((name) => sections.get(name) ?? '');
+  const names = Object.keys(RACE_SCENARIOS);
+  const place = (title: string): [number, number] => {
+    const [name, records] = title.split(/, (.*)/);
+    return [names.indexOf(name), Number(records.replace(/\D/g, ''))];
+  };
+  const titles = [...sections.keys()].sort((a, b) => {
+    const [left, right] = [place(a), place(b)];
+    return left[0] - right[0] || left[1] - right[1];
+  });
+  const texts = titles.map((title) => sections.get(title));
   return `${page.trimEnd()}\n\n${HEAD}${texts.join('')}`;
 }
 
-/** Scenario -> its section, from its heading to the next or the end of the page. */
+/** Title -> its section, from its heading to the next or the end of the page. */
 function sectionsOf(page: string): Map<string, string> {
-  const found = page.matchAll(/\n### Race: (\S+)\n[\s\S]*?(?=\n##|$(?![\s\S]))/g);
+  const found = page.matchAll(/\n### Race: (\S+, [\d,]+ records)\n[\s\S]*?(?=\n##|$(?![\s\S]))/g);
   return new Map([...found].map((match) => [match[1], `${match[0].trimEnd()}\n`]));
+}
+
+function titleOf({ scenario, records }: RaceResult): string {
+  return `${scenario}, ${grouped(records, 0)} records`;
 }
 
 function raceSection(result: RaceResult): string {
@@ -60,11 +74,12 @@ function raceSection(result: RaceResult): string {
     return `| ${name} | ${cells.join(' | ')} | ${ratio === undefined ? '' : `**${ratio.toFixed(2)}**`} |\n`;
   };
   return `
-### Race: ${result.scenario}
+### Race: ${titleOf(result)}
 
-${grouped(result.records, 0)} records of ${result.valueBytes} bytes in ${result.partitions} partition${result.partitions === 1 ? '' : 's'} (codec ${result.codec}), ${runs.length} pairs of runs. Measured on ${machine.date} on
+Records of ${result.valueBytes} bytes in ${result.partitions} partition${result.partitions === 1 ? '' : 's'} (codec ${result.codec}), ${runs.length} pair${runs.length === 1 ? '' : 's'} of runs. Measured on ${machine.date} on
 ${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node.js ${machine.node}, Sluice ${machine.sluice} with ${result.workers} workers and \`memory: ${result.memory}\`; PySpark
-${versions.pyspark}, ${versions.icebergRuntime}, ${versions.kafkaSource}; seed ${machine.seed}.
+${versions.pyspark}, ${versions.icebergRuntime}, ${versions.kafkaSource}; seed ${machine.seed}. The load average of the 15 minutes before the end
+was ${result.loadAverage.toFixed(1)}, the race's own load included.
 
 | medians | Sluice | Spark | ratio |
 |---|---|---|---|

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -33,6 +33,8 @@ export interface RaceResult {
   codec: string;
   memory: string;
   workers: number;
+  /** Of the machine over the 15 minutes before the end of the last run, the race's own load included. */
+  loadAverage: number;
   /** In the order they ran: ours, Spark's, ours, Spark's. */
   runs: RacePair[];
   ratios: RaceRatios;
@@ -71,6 +73,7 @@ export async function race(options: RaceOptions, say: (line: string) => void): P
   return {
     ...head,
     ...{ records, valueBytes, partitions, codec, memory, workers },
+    loadAverage: loadavg()[2],
     runs,
     ratios: ratiosOf(runs),
   };

@@ -133,31 +133,37 @@ describe('the page', () => {
     codec: 'none',
     memory: '512MB',
     workers: 2,
+    loadAverage: 2.5,
     runs: [{ sluice: runOf(2, 1, 100), spark: runOf(20, 10, 1000) }],
     ratios: ratiosOf([{ sluice: runOf(2, 1, 100), spark: runOf(20, 10, 1000) }]),
   };
   const other: RaceResult = { ...result, scenario: 'raw-1p', partitions: 1 };
 
-  it('has a section for each scenario, replaced by its next result, and keeps the other benchmarks', () => {
+  it('has a section for each scenario and number of records, replaced by its next result, and keeps the other benchmarks', () => {
     const first = withRace('# Benchmarks\n\n## raw\n\nfigures\n', other);
     const both = withRace(first, result);
     expect(both).toMatch(/^# Benchmarks\n\n## raw\n\nfigures\n\n## The race/);
-    expect(both.indexOf('### Race: raw\n')).toBeLessThan(both.indexOf('### Race: raw-1p\n'));
+    expect(both.indexOf('### Race: raw, 1,000 ')).toBeLessThan(both.indexOf('### Race: raw-1p, 1,000 '));
     expect(both).toContain('| records a second, start-up counted | 500 | 50 | **10.00** |');
     expect(both).toContain('| peak resident memory, MiB | 0 | 0 | **0.10** |');
     expect(both).not.toMatch(/undefined|NaN/);
 
-    const again = withRace(both, { ...result, records: 2000 });
-    expect(again).toContain('2,000 records');
-    expect(again).not.toContain('1,000 records of 250 bytes in 6');
+    const again = withRace(both, { ...result, codec: 'gzip' });
+    expect(again).toContain('in 6 partitions (codec gzip)');
+    expect(again).not.toContain('in 6 partitions (codec none)');
     expect(again.match(/## The race/g)).toHaveLength(1);
+    const more = withRace(withRace('', { ...result, records: 2000 }), result);
+    expect(more.match(/### Race: .*/g)).toEqual([
+      '### Race: raw, 1,000 records',
+      '### Race: raw, 2,000 records',
+    ]);
     expect(withRace(both, result)).toBe(both);
   });
 
   it('is kept when the other benchmarks are written anew', () => {
     const page = withRace('', result);
     expect(page).toMatch(/^# Benchmarks\n/);
-    expect(keepRace('# New\n', page)).toMatch(/^# New\n\n## The race[\s\S]+### Race: raw\n/);
+    expect(keepRace('# New\n', page)).toMatch(/^# New\n\n## The race[\s\S]+### Race: raw, 1,000 records\n/);
     expect(keepRace('# New\n', '# Old\n')).toBe('# New\n');
   });
 });
