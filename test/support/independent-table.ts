@@ -119,7 +119,8 @@ async function readDataFile(
 
 function metadataLocation(catalogFile: string, table: string): string | undefined {
   const at = table.lastIndexOf('.');
-  const database = new DatabaseSync(catalogFile, { readOnly: true });
+  // Not read-only: where a writer was killed inside a transaction, SQLite must first roll it back.
+  const database = new DatabaseSync(catalogFile);
   try {
     const row = database
       .prepare('SELECT metadata_location FROM iceberg_tables WHERE table_namespace = ? AND table_name = ?')
