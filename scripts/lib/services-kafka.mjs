@@ -11,6 +11,8 @@ const USUAL_PORT = 9092;
 /** @param {string} directory where data and state are kept */
 export function kafkaService(directory) {
   const stateFile = join(directory, 'state.json');
+  // Outlives the state file: pipelines that were pointed at the broker find it again after down and up.
+  const portFile = join(directory, 'port');
   const locked = (body) => () => withLock(join(directory, 'lock'), body);
   const say = (line) => process.stderr.write(`${line}\n`);
   mkdirSync(directory, { recursive: true });
@@ -27,8 +29,10 @@ export function kafkaService(directory) {
         return 0;
       }
       if (known !== undefined) await end(known);
-      const port = await portFor(known?.port);
-      if (port !== USUAL_PORT) say(`Port ${USUAL_PORT} is taken`);
+      const last = existsSync(portFile) ? Number(readFileSync(portFile, 'utf8')) || undefined : undefined;
+      const port = await portFor(last);
+      if (port !== last && port !== USUAL_PORT)
+        say(`Port ${last ?? USUAL_PORT} is taken: Kafka gets ${port}, now and the next time`);
       const broker = await startBroker({
         dataDir: join(directory, 'data'),
         port,
@@ -36,6 +40,7 @@ export function kafkaService(directory) {
         javaOptions: [],
       });
       const { bootstrap, pid, container, clusterId, dataDir, logFile } = broker;
+      writeFileSync(portFile, `${port}\n`);
       writeFileSync(
         stateFile,
         `${JSON.stringify({ bootstrap, port, pid, container, clusterId, dataDir, logFile }, null, 2)}\n`,

@@ -1,7 +1,8 @@
 /** SIGTERM and SIGINT, sent while the run stands still at a known place. */
-import type { ChildProcess } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { checkExactlyOnce } from '../support/exactly-once.ts';
 import { type FaultTopics, twoTopics } from '../support/fault-topics.ts';
@@ -139,6 +140,29 @@ describe('a signal', () => {
       await own.produced.close();
       await proxy.close();
       await broker.stop();
+    }
+  });
+
+  it('that npm gets ends the run, and leaves no process behind', async () => {
+    const nobody = new TestPipeline({ bootstrap: '127.0.0.1:1', topics: data.topics });
+    try {
+      const file = join(nobody.directory, 'sluice.yaml');
+      writeFileSync(file, nobody.yaml());
+      const npm = spawn('npm', ['run', '-s', 'sluice', '--', 'run', '-c', file], {
+        cwd: fileURLToPath(new URL('../..', import.meta.url)),
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      const once = signalOnce();
+      let log = '';
+      npm.stderr.on('data', (piece: Buffer) => {
+        log += piece.toString();
+        if (log.includes('will try again')) once(npm);
+      });
+      // Closed only when the last process that holds it is gone.
+      await new Promise((resolve) => npm.on('close', resolve));
+      expect(log).toContain('stopped as asked, before any broker answered');
+    } finally {
+      nobody.remove();
     }
   });
 
