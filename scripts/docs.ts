@@ -61,7 +61,7 @@ function optionsPage(): string {
   parts.push('## Known, and not in this version\n');
   parts.push('These are refused, never ignored.\n');
   const refused = UNSUPPORTED.map((u) => [
-    `\`${optionPath(u)}\`${u.values === undefined ? '' : ` = ${u.values.map((v) => `\`${v}\``).join(', ')}`}`,
+    `\`${optionPath(u)}\`${u.values === undefined ? '' : ` = ${[...new Set(u.values.map((v) => `\`${v}\``))].join(', ')}`}`,
     u.instead,
   ]);
   parts.push(table(['option', 'instead'], refused));

@@ -10,7 +10,7 @@ export interface FileKind {
 }
 
 const MIB = 1024 * 1024;
-const RESTORE = 'restore it from a copy, or see `sluice checkpoint rebuild`';
+const RESTORE = 'restore it from a copy';
 
 export const FILE_KINDS = {
   metadata: {

@@ -61,7 +61,7 @@ function assertNothingBeyond(index: BatchIndex, files: CheckpointFiles, planned:
     throw new SluiceError(
       'CHECKPOINT_CORRUPT',
       `checkpoint ${files.location}: ${directory} knows batch ${batchId}, but ${state}. The files of offsets/ up to ${batchId} should be there, ` +
-        'each with the offsets that end its batch; restore them from a copy, or see `sluice checkpoint rebuild`. No batch number is ever used again',
+        'each with the offsets that end its batch; restore them from a copy. No batch number is ever used again',
       { context: { location: files.location, latestPlanned: planned, directory, batchId } },
     );
   }

@@ -1,6 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
+import { counted } from '../monitor/progress-line.ts';
 import { joinPath } from '../storage/file-io.ts';
+import { toStorageError } from '../storage/local-error.ts';
 import { resolveFileIO } from '../storage/resolve-file-io.ts';
 import { catalogExists, withCatalog } from './catalog-view.ts';
 import { askBrokers } from './source-view.ts';
@@ -24,7 +28,10 @@ export async function connectChecks(config: PipelineConfig): Promise<ConnectChec
       what: 'brokers',
       found: `cluster ${state.clusterId ?? 'without an id'} at ${config.source.bootstrapServers}`,
     },
-    { what: 'topics', found: `${state.topicIds.size} topics, ${state.partitions.length} partitions` },
+    {
+      what: 'topics',
+      found: `${counted(state.topicIds.size, 'topic')}, ${counted(state.partitions.length, 'partition')}`,
+    },
   ];
   for (const [what, location] of [
     ['warehouse', config.catalog.warehouse],
@@ -37,14 +44,27 @@ export async function connectChecks(config: PipelineConfig): Promise<ConnectChec
   const namespaces = catalogExists(config)
     ? await withCatalog(config, ({ catalog }) => catalog.listNamespaces())
     : undefined;
+  assertWritable(uri);
   checks.push({
     what: 'catalog',
     found:
       namespaces === undefined
         ? `${uri} is made by the first run`
-        : `${uri} with ${namespaces.length} namespaces`,
+        : `${uri} with ${counted(namespaces.length, 'namespace')}`,
   });
   return checks;
+}
+
+/** The file, or where it is missing the nearest directory that is there: a catalog is not made by looking. */
+function assertWritable(file: string): void {
+  let place = resolve(file);
+  while (!existsSync(place) && dirname(place) !== place) place = dirname(place);
+  try {
+    if (place !== resolve(file)) readdirSync(place);
+    accessSync(place, constants.W_OK);
+  } catch (error) {
+    throw toStorageError(error, 'write', file, 'not-applied');
+  }
 }
 
 async function writeAndDelete(location: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { stringifyJson64 } from '../core/json64.ts';
+import { shellWord } from '../engine/reset/reset-request.ts';
 import { ERROR_CODES, isSluiceError, messageOf, SluiceError } from '../errors.ts';
 import type { Out } from './context.ts';
 
@@ -28,7 +29,7 @@ export function reportError(thrown: unknown, argv: readonly string[], stderr: Ou
     return row.exit;
   }
   const hint = typeof error.context.hint === 'string' ? `  ${error.context.hint}\n` : '';
-  stderr.write(`error ${error.message}\n  ${row.remedy}\n${hint}  See ${docs}\n`);
+  stderr.write(`error ${forSameFile(error.message, argv)}\n  ${row.remedy}\n${hint}  See ${docs}\n`);
   if (argv.includes('--debug') || error.code === 'INTERNAL') stderr.write(`${stackOf(thrown)}\n`);
   return row.exit;
 }
@@ -43,6 +44,22 @@ function stackOf(thrown: unknown): string {
     stacks.push(`${depth === 0 ? '' : 'caused by '}${e.stack ?? e.message}`);
   }
   return stacks.length === 0 ? String(thrown) : stacks.join('\n');
+}
+
+/** The commands that a message names, for the pipeline file that was given: copied as they stand, they work. */
+function forSameFile(message: string, argv: readonly string[]): string {
+  const file = givenFile(argv);
+  if (file === undefined) return message;
+  const words = shellWord(file);
+  return message.replace(/`(sluice [^`]*)`/g, (whole, command: string) =>
+    / -c | --config /.test(command) ? whole : `\`${command} -c ${words}\``,
+  );
+}
+
+function givenFile(argv: readonly string[]): string | undefined {
+  const at = argv.findIndex((arg) => arg === '-c' || arg === '--config');
+  if (at >= 0) return argv[at + 1];
+  return argv.find((arg) => arg.startsWith('--config='))?.slice('--config='.length);
 }
 
 /** Was `-o json` asked for? Looked up in the text, because the command line itself may be what is wrong. */

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { LoadedPipeline } from '../config/load-pipeline.ts';
+import { parseDurationMs } from '../core/duration.ts';
 import type { CliContext } from './context.ts';
 
 /** The options of every command that reads a pipeline file. */
@@ -20,11 +21,40 @@ export function withPipelineOptions(command: Command): Command {
     );
 }
 
+/** How long a command waits for the brokers, as text that `parseDurationMs` takes. */
+export function timeoutOption(byDefault: string): Option {
+  return new Option('--timeout <time>', 'how long to wait for the brokers')
+    .argParser((text: string) => {
+      try {
+        parseDurationMs(text);
+      } catch {
+        throw new InvalidArgumentError('It is a number with a unit, such as 10s or "2 minutes".');
+      }
+      return text;
+    })
+    .default(byDefault);
+}
+
 /** The file that is meant: the one given, else the first of the usual names that is there, else ./sluice.yaml. */
 export function pipelineFile(flags: PipelineFlags, context: CliContext): string {
   if (flags.config !== undefined) return flags.config;
   const usual = ['sluice.yaml', 'sluice.yml', 'sluice.config.ts', 'sluice.config.js', 'sluice.config.mjs'];
   return usual.find((name) => existsSync(resolve(context.cwd, name))) ?? 'sluice.yaml';
+}
+
+/** Loads the pipeline for a command that only looks: what could be better in the file is not its matter. */
+export async function loadQuietly(
+  context: CliContext,
+  flags: PipelineFlags,
+  overrides: readonly string[] = [],
+): Promise<LoadedPipeline> {
+  const { loadPipeline } = await import('../config/load-pipeline.ts');
+  return loadPipeline({
+    file: pipelineFile(flags, context),
+    env: context.env,
+    overrides: [...overrides, ...flags.set],
+    cwd: context.cwd,
+  });
 }
 
 /** Loads the pipeline; warnings go to stderr, one a line. Throws CONFIG_NOT_FOUND, CONFIG_INVALID. */
@@ -33,14 +63,8 @@ export async function loadFor(
   flags: PipelineFlags,
   overrides: readonly string[] = [],
 ): Promise<LoadedPipeline> {
-  const { loadPipeline } = await import('../config/load-pipeline.ts');
+  const loaded = await loadQuietly(context, flags, overrides);
   const { formatFault } = await import('../config/fault.ts');
-  const loaded = await loadPipeline({
-    file: pipelineFile(flags, context),
-    env: context.env,
-    overrides: [...overrides, ...flags.set],
-    cwd: context.cwd,
-  });
   for (const warning of loaded.warnings) context.stderr.write(`warning ${formatFault(warning)}\n`);
   return loaded;
 }

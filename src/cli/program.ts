@@ -16,9 +16,11 @@ export async function runProgram(argv: readonly string[], context: CliContext): 
     // Help and version end so too, with 0.
     if (error.exitCode === 0) return;
     const missing = error.code === 'commander.help';
-    const message = missing
-      ? `${argv.join(' ')}: a sub-command is missing; see sluice ${argv[0]} --help`
-      : error.message;
+    const message = !missing
+      ? error.message
+      : argv[0] === 'help'
+        ? `help: there is no command ${argv.slice(1).join(' ')}`
+        : `${argv.join(' ')}: a sub-command is missing; see sluice ${argv[0]} --help`;
     throw new SluiceError('USAGE', message.replace(/^error: /, ''));
   }
 }

@@ -17,8 +17,8 @@ export const KAFKA_OPTIONS: readonly Option[] = [
     required: true,
     type: {
       kind: 'text',
-      pattern: /^[^\s,]+:\d+(\s*,\s*[^\s,]+:\d+)*$/,
-      what: 'host:port, several with commas between',
+      pattern: /^[^\s,/]+:\d+(\s*,\s*[^\s,/]+:\d+)*$/,
+      what: 'host:port, several with commas between, without a scheme',
     },
   }),
   kafka('security.protocol', 'How to connect: with or without TLS (SSL), with or without a login (SASL).', {

@@ -63,22 +63,22 @@ export async function loadPipeline(options: LoadOptions): Promise<LoadedPipeline
 async function readTree(options: LoadOptions): Promise<SourceTree> {
   const fullPath = resolve(options.cwd, options.file);
   if (options.text === undefined && /^\.[mc]?[jt]s$/.test(extname(options.file))) {
-    await readText(options.file, fullPath);
+    await readText(options, fullPath);
     const { readModule } = await import('./module-source.ts');
     return readModule(options.file, fullPath, options.env);
   }
-  const text = options.text ?? (await readText(options.file, fullPath));
+  const text = options.text ?? (await readText(options, fullPath));
   return readYaml(options.file, text, { env: options.env, placeholders });
 }
 
-async function readText(file: string, fullPath: string): Promise<string> {
+async function readText({ file, cwd }: LoadOptions, fullPath: string): Promise<string> {
   try {
     return await readFile(fullPath, 'utf8');
   } catch (e) {
     const code = (e as { code?: string }).code;
     const what =
       code === 'ENOENT'
-        ? 'there is no such file'
+        ? `there is no such file${fullPath === file ? '' : ` in ${cwd}`}`
         : code === 'EISDIR'
           ? 'this is a directory'
           : `it cannot be read (${code})`;

@@ -1,6 +1,6 @@
 /** The types of options: what text they take, what they become, how they are named in messages and in the JSON Schema. */
 import { z } from 'zod';
-import { parseByteSize } from '../core/byte-size.ts';
+import { formatByteSize, parseByteSize } from '../core/byte-size.ts';
 import { parseDurationMs } from '../core/duration.ts';
 import { parseTimestampMs } from '../core/timestamp.ts';
 
@@ -55,7 +55,7 @@ export function expectedText(type: OptionType): string {
     case 'flag':
       return 'true';
     case 'bytes':
-      return `a size from ${type.min} to ${type.max} bytes, such as 512MB`;
+      return `a size from ${formatByteSize(type.min)} to ${formatByteSize(type.max)}, such as 512MB`;
     case 'duration':
       return `a time from ${type.min} to ${type.max} ms, such as "60 seconds"`;
     case 'choice':

@@ -90,7 +90,7 @@ const pipeline: Option[] = [
   {
     section: 'catalog',
     key: 'uri',
-    doc: 'The database file of the catalog, created where it is missing.',
+    doc: 'The database file of the catalog, created where it is missing. Relative to the working directory.',
     type: { kind: 'text' },
     required: true,
     since: SINCE,
@@ -98,7 +98,7 @@ const pipeline: Option[] = [
   {
     section: 'catalog',
     key: 'warehouse',
-    doc: 'The directory under which tables are created.',
+    doc: 'The directory under which tables are created. Relative to the working directory; tables keep the whole path.',
     type: { kind: 'text' },
     required: true,
     since: SINCE,

@@ -76,7 +76,7 @@ async function loadOrCreate(
   let table = await catalog.loadTable(identifier);
   if (table === undefined) {
     const uuid = await knownUuid(name);
-    if (uuid !== null) throw droppedTable(name, uuid);
+    if (uuid !== null) throw droppedTable(name, uuid, catalog.name);
     try {
       table = await catalog.createTable(identifier, request());
     } catch (error) {
@@ -90,10 +90,10 @@ async function loadOrCreate(
   return table;
 }
 
-function droppedTable(name: string, uuid: string): SluiceError {
+function droppedTable(name: string, uuid: string, catalog: string): SluiceError {
   return new SluiceError(
     'TABLE_REWOUND',
-    `table ${name}: the checkpoint has written it with uuid ${uuid}, found no such table; it was dropped or moved. Nothing was written. Register the table again, or start a new checkpoint`,
+    `table ${name}: the checkpoint has written it with uuid ${uuid}, found no such table in the catalog ${catalog}; it was dropped or moved, or catalog.uri names another file than before. Nothing was written. Register the table again, or start a new checkpoint`,
     { context: { table: name, expected: uuid } },
   );
 }

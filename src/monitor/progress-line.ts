@@ -91,3 +91,8 @@ function percent(records: number, total: number): string {
 export function count(value: number | bigint): string {
   return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 }
+
+/** `1 batch`, `1,200 batches`. */
+export function counted(value: number | bigint, one: string, many = `${one}s`): string {
+  return `${count(value)} ${Number(value) === 1 ? one : many}`;
+}

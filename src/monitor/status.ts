@@ -30,7 +30,8 @@ export interface PartitionStatus {
   committedLag: bigint | null;
   /** Offsets that were deleted before they were read. */
   lost: bigint;
-  state: StateWord;
+  /** Null where the brokers did not tell of the partition. */
+  state: StateWord | null;
 }
 
 export interface LeaseOwner {
@@ -163,7 +164,7 @@ function partitionStatus(input: StatusInput, topic: string, partition: number): 
     latest: ends?.latest ?? null,
     logStart: ends?.logStart ?? null,
   };
-  if (ends === undefined) return { ...base, readLag: null, committedLag: null, lost: 0n, state: 'OK' };
+  if (ends === undefined) return { ...base, readLag: null, committedLag: null, lost: 0n, state: null };
   const start = startOf(input, topic, partition);
   const read = partitionLag(planned ?? start, ends);
   const table = partitionLag(committed ?? start, ends);

@@ -118,10 +118,18 @@ describe('a file with faults', () => {
     expect(stderr).toContain('SLUICE_MAX_OFFSETS_PER_TRIGGER:1:1 WRONG_VALUE source.maxOffsetsPerTrigger');
   });
 
+  it('is found fault with where it is run or checked, not where a command only looks', async () => {
+    const often = file(`${GOOD}trigger: { processingTime: 1 second }\n`);
+    const checked = await sluice(['validate', '-c', often]);
+    expect(checked.stderr).toContain('LINT trigger.processingTime');
+    const looked = await sluice(['status', '--no-broker', '-c', often]);
+    expect({ code: looked.code, stderr: looked.stderr }).toEqual({ code: 0, stderr: '' });
+  });
+
   it('that is not there is CONFIG_NOT_FOUND', async () => {
     const { code, stderr } = await sluice(['validate', '-c', 'nowhere.yaml']);
     expect(code).toBe(78);
-    expect(stderr).toContain('error CONFIG_NOT_FOUND: nowhere.yaml: there is no such file');
+    expect(stderr).toContain('error CONFIG_NOT_FOUND: nowhere.yaml: there is no such file in ');
   });
 });
 

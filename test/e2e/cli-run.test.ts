@@ -80,6 +80,16 @@ describe('a pipeline from its first look to its last', () => {
     ]);
   });
 
+  it('validate --connect does not promise a catalog that the first run cannot make', async () => {
+    const inFile = join(directory, 'sluice.yaml', 'catalog.db');
+    const ended = await sluice('validate', '--connect', '--set', `catalog.uri=${inFile}`);
+    expect(ended.code).toBe(69);
+    expect(ended.stderr).toContain(
+      `error STORAGE_ERROR: could not write ${inFile}: a part of the path is a file, not a directory`,
+    );
+    expect(ended.stdout).toBe('');
+  });
+
   it('run moves what is there, and says so in its words', async () => {
     const ended = await sluice('run', '-o', 'json', '--log-format', 'json');
     const summary = json(ended);

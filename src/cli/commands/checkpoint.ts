@@ -5,7 +5,7 @@ import { getOffset, type OffsetMap, offsetEntries } from '../../core/offset-rang
 import type { ResetRequest, ResetScope } from '../../engine/reset/reset-request.ts';
 import { SluiceError } from '../../errors.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
-import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+import { loadQuietly, type PipelineFlags, timeoutOption, withPipelineOptions } from '../pipeline-option.ts';
 import { textTable } from '../text-table.ts';
 
 interface ShowFlags extends PipelineFlags {
@@ -38,7 +38,7 @@ function verifyCommandLine(context: CliContext): Command {
 }
 
 async function verifyCheckpoint(context: CliContext, flags: ShowFlags): Promise<void> {
-  const { config } = await loadFor(context, flags);
+  const { config } = await loadQuietly(context, flags);
   const [{ checkCheckpoint }, { resolveFileIO }] = await Promise.all([
     import('../../checkpoint/checkpoint-check.ts'),
     import('../../storage/resolve-file-io.ts'),
@@ -89,7 +89,7 @@ function resetCommandLine(context: CliContext): Command {
         'earliest, latest, unread (what is still there and was not read), an offset, or {"0":5,...} by partition',
       ).makeOptionMandatory(),
     )
-    .addOption(new Option('--reason <text>', 'why; kept on record').default('none given', '"none given"'))
+    .addOption(new Option('--reason <text>', 'why; kept on record').default('no reason given'))
     .addOption(
       new Option('--allow-duplicates', 'move back although the tables will hold what comes again twice'),
     )
@@ -100,7 +100,7 @@ function resetCommandLine(context: CliContext): Command {
       ),
     )
     .addOption(new Option('--execute', 'do it; without it nothing is written'))
-    .addOption(new Option('--timeout <time>', 'how long to wait for the brokers').default('15s'))
+    .addOption(timeoutOption('15s'))
     .addHelpText(
       'after',
       `
@@ -117,7 +117,7 @@ same command.`,
 }
 
 async function resetCheckpoint(context: CliContext, flags: ResetFlags): Promise<void> {
-  const { config } = await loadFor(context, flags);
+  const { config } = await loadQuietly(context, flags);
   const [
     { parseResetTarget, resetCommand, shellWord },
     { runReset, whoAsks },
@@ -165,7 +165,7 @@ function scopeOf({ topic, partition, cluster }: ResetFlags): ResetScope {
 }
 
 async function showCheckpoint(context: CliContext, flags: ShowFlags): Promise<void> {
-  const { config } = await loadFor(context, flags);
+  const { config } = await loadQuietly(context, flags);
   const { liveLease, openCheckpointReadOnly, positionOf } = await import('../checkpoint-view.ts');
   const checkpoint = await openCheckpointReadOnly(config, context);
   const planned = await positionOf(checkpoint, checkpoint.latestPlanned);

@@ -1,8 +1,8 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import { stringifyJson64 } from '../../core/json64.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import { type Explanation, explanationText } from '../explanation.ts';
-import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+import { loadFor, type PipelineFlags, timeoutOption, withPipelineOptions } from '../pipeline-option.ts';
 
 interface ExplainFlags extends PipelineFlags {
   timeout: string;
@@ -14,7 +14,7 @@ export function command(context: CliContext): Command {
     .description(
       'Plan the next batch for real and write nothing: ranges, bytes, files, the time to drain the backlog.',
     )
-    .addOption(new Option('--timeout <time>', 'how long to wait for the brokers').default('15s'))
+    .addOption(timeoutOption('15s'))
     .addHelpText(
       'after',
       '\nExamples:\n  sluice explain\n  sluice explain --set source.maxOffsetsPerTrigger=100000',

@@ -3,7 +3,7 @@ import { formatByteSize } from '../../core/byte-size.ts';
 import { formatDuration } from '../../core/duration.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
 import type { RunSummary } from '../../engine/host.ts';
-import { count } from '../../monitor/progress-line.ts';
+import { count, counted } from '../../monitor/progress-line.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import type { LogFormat, LogLevel } from '../log.ts';
 import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
@@ -94,6 +94,6 @@ function print(context: CliContext, output: OutputFormat, summary: RunSummary): 
   }[stopped];
   const odd = quarantined > 0 ? `, ${count(quarantined)} of them quarantined` : '';
   context.stdout.write(
-    `${how}: ${count(batches)} batches, ${count(records)} records${odd}, ${formatByteSize(bytes)} in ${formatDuration(seconds * 1000)}\n`,
+    `${how}: ${counted(batches, 'batch', 'batches')}, ${counted(records, 'record')}${odd}, ${formatByteSize(bytes)} in ${formatDuration(seconds * 1000)}\n`,
   );
 }

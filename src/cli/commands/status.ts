@@ -10,7 +10,7 @@ import type { BatchProgress } from '../../monitor/progress.ts';
 import { count } from '../../monitor/progress-line.ts';
 import { buildStatus, type PipelineStatus } from '../../monitor/status.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
-import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+import { loadQuietly, type PipelineFlags, timeoutOption, withPipelineOptions } from '../pipeline-option.ts';
 import { textTable } from '../text-table.ts';
 
 interface StatusFlags extends PipelineFlags {
@@ -25,7 +25,7 @@ export function command(context: CliContext): Command {
       'Show how far a pipeline is: batches, offsets, lag, who runs it, and how it stands in a word.',
     )
     .addOption(new Option('--no-broker', 'do not ask the brokers: no lag is shown'))
-    .addOption(new Option('--timeout <time>', 'how long to wait for the brokers').default('10s'))
+    .addOption(timeoutOption('10s'))
     .addHelpText(
       'after',
       `
@@ -41,7 +41,7 @@ was rewound, 69 where the brokers cannot be reached (what the checkpoint says is
 }
 
 async function status(context: CliContext, flags: StatusFlags): Promise<void> {
-  const { config } = await loadFor(context, flags);
+  const { config } = await loadQuietly(context, flags);
   const { parseDurationMs } = await import('../../core/duration.ts');
   const deadlineMs = parseDurationMs(flags.timeout);
   const [{ liveLease, openCheckpointReadOnly, positionOf }, { readProgress }, { resolveFileIO }] =
@@ -179,7 +179,7 @@ function statusText(status: PipelineStatus): string {
     dash(p.readLag),
     dash(p.committedLag),
     String(p.lost),
-    p.state,
+    p.state ?? '-',
   ]);
   const table = textTable(
     ['topic', 'partition', 'planned', 'committed', 'latest', 'read lag', 'committed lag', 'lost', 'state'],

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { formatByteSize } from '../../core/byte-size.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
 import { SluiceError } from '../../errors.ts';
@@ -6,7 +6,7 @@ import type { Catalog, LoadedTable } from '../../iceberg/catalog.ts';
 import { count } from '../../monitor/progress-line.ts';
 import type { CatalogView } from '../catalog-view.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
-import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+import { loadQuietly, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
 import { currentSnapshot, summaryOf, type TableSummary } from '../table-summary.ts';
 import { textTable } from '../text-table.ts';
 
@@ -26,12 +26,12 @@ export function command(context: CliContext): Command {
     )
     .addCommand(
       sub('show', 'Show a table: columns, partition fields, snapshot, properties.')
-        .argument('<table>', 'namespace.name')
+        .argument('<table>', 'namespace.name', tableName)
         .action((table: string, flags: TableFlags) => show(context, table, flags)),
     )
     .addCommand(
       sub('files', 'List the live files of a table: partition, rows, bytes.')
-        .argument('<table>', 'namespace.name')
+        .argument('<table>', 'namespace.name', tableName)
         .action((table: string, flags: TableFlags) => files(context, table, flags)),
     )
     .addHelpText(
@@ -40,12 +40,19 @@ export function command(context: CliContext): Command {
     );
 }
 
+function tableName(text: string): string {
+  const parts = text.split('.');
+  if (parts.length < 2 || parts.includes(''))
+    throw new InvalidArgumentError('It is namespace.name, such as bronze.ad_clicks; see sluice table list.');
+  return text;
+}
+
 async function look<T>(
   context: CliContext,
   flags: TableFlags,
   then: (view: CatalogView) => Promise<T>,
 ): Promise<T> {
-  const { config } = await loadFor(context, flags);
+  const { config } = await loadQuietly(context, flags);
   const { withCatalog } = await import('../catalog-view.ts');
   return withCatalog(config, then);
 }
@@ -81,9 +88,13 @@ async function load(catalog: Catalog, name: string): Promise<LoadedTable> {
   const { parseTableName } = await import('../../engine/target-tables.ts');
   const table = await catalog.loadTable(parseTableName(name));
   if (table === undefined)
-    throw new SluiceError('TABLE_NOT_FOUND', `table ${name} is not in the catalog ${catalog.name}`, {
-      context: { table: name },
-    });
+    throw new SluiceError(
+      'TABLE_NOT_FOUND',
+      `table ${name} is not in the catalog ${catalog.name}; sluice table list shows those that are`,
+      {
+        context: { table: name },
+      },
+    );
   return table;
 }
 
@@ -141,7 +152,7 @@ async function show(context: CliContext, name: string, flags: TableFlags): Promi
   const properties = Object.entries(metadata.properties).sort(([a], [b]) => (a < b ? -1 : 1));
   const columns = textTable(['id', 'column', 'type', '', 'doc'], schema.fields.map(fieldRow));
   context.stdout.write(
-    `${pad(facts, 14)}\n\n${columns}${properties.length === 0 ? '' : `\n${pad(properties, 40)}\n`}`,
+    `${pad(facts, 14)}\n\n${columns}${properties.length === 0 ? '' : `\n${pad(properties, Math.max(...properties.map(([key]) => key.length)))}\n`}`,
   );
 }
 

@@ -4,7 +4,7 @@ import { isSluiceError, type SluiceError } from '../../errors.ts';
 import type { BrokerLog } from '../../proof/broker-log.ts';
 import type { VerifyReport } from '../../proof/verify-table.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
-import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+import { loadQuietly, type PipelineFlags, timeoutOption, withPipelineOptions } from '../pipeline-option.ts';
 import { refuseDifferences, type Unproven, verifyJson, verifyTexts } from '../verify-text.ts';
 
 interface VerifyFlags extends PipelineFlags {
@@ -29,7 +29,7 @@ export function command(context: CliContext): Command {
         'also ask the brokers for the offsets that have no row, where they still have them',
       ),
     )
-    .addOption(new Option('--timeout <time>', 'how long to wait for the brokers').default('15s'))
+    .addOption(timeoutOption('15s'))
     .addHelpText(
       'after',
       `
@@ -48,7 +48,7 @@ topics are read again around the offsets without a row: a record that is still t
 }
 
 async function verify(context: CliContext, asked: string[], flags: VerifyFlags): Promise<void> {
-  const { config } = await loadFor(context, flags);
+  const { config } = await loadQuietly(context, flags);
   const [{ dataTables, openCheckpointReadOnly }, { withCatalog }, { verifyTable }] = await Promise.all([
     import('../checkpoint-view.ts'),
     import('../catalog-view.ts'),

@@ -342,7 +342,7 @@ describe('torn and foreign files', () => {
         code: 'CHECKPOINT_CORRUPT',
         exitCode: 78,
         message: expect.stringMatching(
-          new RegExp(`${LOCATION}/${name}: .*It should hold .*(sluice checkpoint rebuild|written anew)`, 's'),
+          new RegExp(`${LOCATION}/${name}: .*It should hold .*(restore it from a copy|written anew)`, 's'),
         ),
       });
       await put(io, name, whole);

@@ -27,6 +27,17 @@ describe('reportError', () => {
     ]);
   });
 
+  it('names commands for the pipeline file that was given', () => {
+    const error = new SluiceError('DATA_LOSS', '`sluice checkpoint reset --topic T --to unread` previews it');
+    const message = (...argv: string[]) => report(error, ['run', ...argv]).text.split('\n')[0];
+    expect(message()).toContain('`sluice checkpoint reset --topic T --to unread` previews');
+    expect(message('-c', 'conf/a.yaml')).toContain('--to unread -c conf/a.yaml` previews');
+    expect(message('--config', "it's.yaml")).toContain("--to unread -c 'it'\\''s.yaml'` previews");
+    expect(message('--config=conf/a.yaml')).toContain('--to unread -c conf/a.yaml` previews');
+    const named = new SluiceError('DATA_LOSS', '`sluice run -c b.yaml` does it');
+    expect(report(named, ['run', '-c', 'a.yaml']).text).toContain('`sluice run -c b.yaml` does it');
+  });
+
   it('shows a stack only on request, with the causes, or for a bug', () => {
     const error = new SluiceError('CATALOG_ERROR', 'no', { cause: new TypeError('inner') });
     expect(report(error).text).not.toContain('    at ');

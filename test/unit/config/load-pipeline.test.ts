@@ -242,7 +242,12 @@ tables:
   });
 
   it.each([
-    ['memory: 5', 'memory', 'expected a size from 33554432 to'],
+    ['memory: 5', 'memory', 'expected a size from 32 MB to 1 TB, such as 512MB, found 5'],
+    [
+      SMALL.replace(/servers: .*/, 'servers: "http://a:9092"'),
+      'source.kafka.bootstrap.servers',
+      'without a scheme, found "http://a:9092"',
+    ],
     ['memory: lots', 'memory', 'found "lots"'],
     ['memory:', 'memory', 'found nothing'],
     ['quarantine: { maxRatio: 1.5 }', 'quarantine.maxRatio', 'expected a number from 0 to 1, found 1.5'],

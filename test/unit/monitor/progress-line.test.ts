@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { activityText, count, ProgressLine } from '../../../src/monitor/progress-line.ts';
+import { activityText, count, counted, ProgressLine } from '../../../src/monitor/progress-line.ts';
 
 const activity = (records: number, batchId = 1) => ({
   batchId,
@@ -77,5 +77,13 @@ it('counts in groups of three', () => {
     '1,000',
     '1,234,567',
     '9,007,199,254,740,993',
+  ]);
+});
+
+it('counted knows one from many', () => {
+  expect([counted(1, 'batch', 'batches'), counted(0n, 'topic'), counted(1200, 'record')]).toEqual([
+    '1 batch',
+    '0 topics',
+    '1,200 records',
   ]);
 });

@@ -88,7 +88,7 @@ describe('buildStatus', () => {
   it('knows nothing of lags that nobody asked for', () => {
     const s = status({ latest: null });
     expect(s).toMatchObject({ readLag: null, committedLag: null, state: 'OK' });
-    expect(s.partitions[0]).toMatchObject({ planned: 100n, latest: null, readLag: null });
+    expect(s.partitions[0]).toMatchObject({ planned: 100n, latest: null, readLag: null, state: null });
   });
 
   it('stands before the first batch', () => {
