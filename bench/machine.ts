@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { cpus, totalmem } from 'node:os';
+import { cpus, loadavg, totalmem } from 'node:os';
 import { SEED } from './events.ts';
 
 /** Where and with what a benchmark ran. */
@@ -8,6 +8,8 @@ export interface Machine {
   processor: string;
   cores: number;
   memoryGiB: number;
+  /** Of the last 15 minutes, the benchmark's own load included. */
+  loadAverage: number;
   node: string;
   zstd: string;
   sluice: string;
@@ -23,6 +25,7 @@ export function machine(): Machine {
     processor: cpus()[0]?.model ?? 'unknown',
     cores: cpus().length,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
+    loadAverage: Number(loadavg()[2].toFixed(1)),
     node: process.versions.node,
     zstd: process.versions['zstd'] ?? 'unknown',
     sluice: version,

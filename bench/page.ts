@@ -14,8 +14,9 @@ export function benchPage(machine: Machine, raw: RawResult, commits: CommitsResu
 Written by \`npm run bench -- --write\`; do not edit. \`npm run bench -- --help\` lists the options.
 
 Measured on ${machine.date} on ${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node.js ${machine.node},
-zstd ${machine.zstd}, Sluice ${machine.sluice}, seed ${machine.seed}. The broker ran on the same cores. Figures of another machine
-are others; the ratios, taken in one run, should hold.
+zstd ${machine.zstd}, Sluice ${machine.sluice}, seed ${machine.seed}. The broker ran on the same cores; the load
+average of the last 15 minutes was ${machine.loadAverage}, the benchmark's own load included. Where other work had the cores too,
+seconds on the clock say little; the ratios, taken in one run, should hold.
 
 ## raw: draining a topic
 

@@ -121,6 +121,7 @@ describe('the page', () => {
       processor: 'a processor',
       cores: 2,
       memoryGiB: 8,
+      loadAverage: 2.5,
       node: '24.0.0',
       zstd: '1.5.7',
       sluice: '1.0.0',
