@@ -132,17 +132,17 @@ export class Checkpoint {
   async writePlan(plan: BatchPlan): Promise<void> {
     this.#assertWritable();
     this.#assertNext(plan.batchId);
-    await this.assertUnplanned(plan.batchId);
+    await this.#assertUnplanned(plan.batchId);
     await this.#plan.write(plan);
   }
 
-  /** Throws CHECKPOINT_CONCURRENT where another process has planned the batch, which is the next one for all that this process knows. */
-  async assertUnplanned(batchId: number): Promise<void> {
-    const offsets = batchFileName('offsets', batchId);
-    if (!(await this.#files.exists(offsets))) return;
-    const found = await this.#files.readBytes(offsets, FILE_KINDS.offsets.maxBytes);
-    const [planner] = await this.#plan.planners(batchId, parsedOffsets(found));
-    throw this.#concurrent(offsets, planner);
+  /**
+   * Throws CHECKPOINT_CONCURRENT where another process has planned the batch, or later ones, since this one listed the
+   * checkpoint; its own files may be purged meanwhile.
+   */
+  async assertNotOvertaken(batchId: number): Promise<void> {
+    const newest = (await BatchIndex.load(this.#files)).latest('offsets');
+    if (newest !== null && newest >= batchId) await this.#assertUnplanned(newest);
   }
 
   /** The plan that `offsets/N` was written under; null where there is none, as when Spark planned the batch. */
@@ -315,6 +315,14 @@ export class Checkpoint {
   /** Who holds the lease, as it stands. */
   currentLease(): Promise<LeaseInfo | undefined> {
     return this.#lease.read();
+  }
+
+  async #assertUnplanned(batchId: number): Promise<void> {
+    const offsets = batchFileName('offsets', batchId);
+    if (!(await this.#files.exists(offsets))) return;
+    const found = await this.#files.readBytes(offsets, FILE_KINDS.offsets.maxBytes);
+    const [planner] = await this.#plan.planners(batchId, parsedOffsets(found));
+    throw this.#concurrent(offsets, planner);
   }
 
   async #offsetEntry(batchId: number): Promise<spark.OffsetLogEntry> {

@@ -116,7 +116,7 @@ export class BatchPlanner {
       return await this.tables.current(state);
     } catch (error) {
       if (isSluiceError(error, 'CHECKPOINT_LOST') || isSluiceError(error, 'STALE_WRITER'))
-        await this.context.checkpoint.assertUnplanned(this.nextBatchId);
+        await this.context.checkpoint.assertNotOvertaken(this.nextBatchId);
       throw error;
     }
   }

@@ -96,6 +96,24 @@ describe('two processes on one checkpoint', () => {
     },
   );
 
+  it('one that stands before its first table until its own batches are purged: it still tells what happened', async () => {
+    pipeline.remove();
+    pipeline = new TestPipeline({
+      bootstrap,
+      topics: data.topics,
+      maxOffsetsPerTrigger: 16,
+      minBatchesToRetain: 2,
+    });
+    const one = start(1001, PLACES[0]);
+    await one.standing;
+    dropLease();
+    expect(await start(1002).end).toBe('finished');
+    expect(pipeline.files(pipeline.checkpoint).some((file) => file.endsWith('/offsets/0'))).toBe(false);
+    one.gate!.open();
+    expect(await one.end).toBe('CHECKPOINT_CONCURRENT');
+    await checkExactlyOnce({ pipeline, produced: data.produced });
+  });
+
   it.each(PLACES)(
     'one that stands %s, the other at each place after it: at most one goes on',
     async (...place) => {
