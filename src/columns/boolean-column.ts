@@ -1,3 +1,4 @@
+import { takeNulls } from './take-nulls.ts';
 import type { BooleanVector } from './vector.ts';
 
 /** A growing column of booleans, one byte each. */
@@ -17,6 +18,12 @@ export class BooleanColumn implements BooleanVector {
     if (this.nullCount > 0) this.nulls.fill(0, 0, this.length);
     this.length = 0;
     this.nullCount = 0;
+  }
+
+  /** Drops rows [rows, length). */
+  truncate(rows: number): void {
+    if (this.nullCount > 0) this.nullCount -= takeNulls(this.nulls, rows, this.length);
+    this.length = rows;
   }
 
   append(value: boolean): void {

@@ -40,6 +40,13 @@ export class BytesColumn implements BytesVector {
     this.starts[0] = 0;
   }
 
+  /** Drops rows [rows, length). */
+  truncate(rows: number): void {
+    for (let row = rows; this.nullCount > 0 && row < this.length; row++)
+      if (this.starts[row] === this.starts[row + 1]) this.nullCount--;
+    this.length = rows;
+  }
+
   /** Makes room for `rows` more rows and `bytes` more bytes (length prefixes included). */
   reserve(rows: number, bytes: number): void {
     const needRows = this.length + rows + 1;

@@ -1,3 +1,4 @@
+import { takeNulls } from './take-nulls.ts';
 import type { FixedVector } from './vector.ts';
 
 /** A growing column of byte strings of one width. */
@@ -19,6 +20,12 @@ export class FixedColumn implements FixedVector {
     if (this.nullCount > 0) this.nulls.fill(0, 0, this.length);
     this.length = 0;
     this.nullCount = 0;
+  }
+
+  /** Drops rows [rows, length). */
+  truncate(rows: number): void {
+    if (this.nullCount > 0) this.nullCount -= takeNulls(this.nulls, rows, this.length);
+    this.length = rows;
   }
 
   /** `bytes` has exactly the width of the column. */

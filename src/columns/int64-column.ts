@@ -1,3 +1,4 @@
+import { takeNulls } from './take-nulls.ts';
 import type { Int64Vector } from './vector.ts';
 
 /** A growing column of 64-bit integers, held as pairs of 32-bit words so that no BigInt is made per row. */
@@ -17,6 +18,12 @@ export class Int64Column implements Int64Vector {
     if (this.nullCount > 0) this.nulls.fill(0, 0, this.length);
     this.length = 0;
     this.nullCount = 0;
+  }
+
+  /** Drops rows [rows, length). */
+  truncate(rows: number): void {
+    if (this.nullCount > 0) this.nullCount -= takeNulls(this.nulls, rows, this.length);
+    this.length = rows;
   }
 
   /** Makes room for `rows` more rows. */

@@ -83,6 +83,37 @@ export interface HeadersVector {
   readonly raw: BytesVector;
 }
 
+/** Structs: each field is a column of the same length; what it holds where the struct is null has no meaning. */
+export interface StructVector {
+  readonly kind: 'struct';
+  readonly length: number;
+  readonly nullCount: number;
+  readonly nulls: Uint8Array;
+  /** In the order of the type's fields. */
+  readonly fields: readonly ColumnVector[];
+}
+
+/** Lists: the elements of row i are rows [starts[i], starts[i + 1]) of `element`; a null row has none. */
+export interface ListVector {
+  readonly kind: 'list';
+  readonly length: number;
+  readonly nullCount: number;
+  readonly nulls: Uint8Array;
+  readonly starts: Uint32Array;
+  readonly element: ColumnVector;
+}
+
+/** Maps: the entries of row i are rows [starts[i], starts[i + 1]) of `key` and `value`; keys are never null. */
+export interface MapVector {
+  readonly kind: 'map';
+  readonly length: number;
+  readonly nullCount: number;
+  readonly nulls: Uint8Array;
+  readonly starts: Uint32Array;
+  readonly key: ColumnVector;
+  readonly value: ColumnVector;
+}
+
 export type ColumnVector =
   | BytesVector
   | Int64Vector
@@ -92,4 +123,18 @@ export type ColumnVector =
   | BooleanVector
   | FixedVector
   | ConstantVector
-  | HeadersVector;
+  | HeadersVector
+  | StructVector
+  | ListVector
+  | MapVector;
+
+/** Vectors that hold one plain value per row, each in its place. */
+export type FlatVector = Exclude<
+  ColumnVector,
+  ConstantVector | HeadersVector | StructVector | ListVector | MapVector
+>;
+
+export function isFlat(vector: ColumnVector): vector is FlatVector | ConstantVector {
+  const { kind } = vector;
+  return kind !== 'headers' && kind !== 'struct' && kind !== 'list' && kind !== 'map';
+}

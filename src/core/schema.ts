@@ -99,3 +99,11 @@ export function highestFieldId(schema: StructType): number {
   for (const f of walkFields(schema)) highest = Math.max(highest, f.id);
   return highest;
 }
+
+/** The least bytes whose two's complement holds every number of `precision` digits: 9 for 19, 16 for 38. */
+export function decimalWidth(precision: number): number {
+  const most = 10n ** BigInt(precision) - 1n;
+  let bytes = 1;
+  while (most >= 1n << BigInt(8 * bytes - 1)) bytes++;
+  return bytes;
+}

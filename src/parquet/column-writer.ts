@@ -1,10 +1,4 @@
-import type {
-  BytesVector,
-  ColumnVector,
-  ConstantVector,
-  FixedVector,
-  HeadersVector,
-} from '../columns/vector.ts';
+import type { BytesVector, ConstantVector, FixedVector, FlatVector } from '../columns/vector.ts';
 import { SluiceError } from '../errors.ts';
 import { BloomFilterBuilder } from './bloom-filter.ts';
 import { type BufferPool, ByteChain } from './byte-chain.ts';
@@ -36,8 +30,6 @@ export interface ColumnWriterSettings {
   readonly bloomFilter: boolean;
 }
 
-/** Vectors that hold one value per row. */
-type FlatVector = Exclude<ColumnVector, ConstantVector | HeadersVector>;
 type NumericVector = Exclude<FlatVector, BytesVector | FixedVector>;
 
 /**

@@ -1,4 +1,5 @@
 import {
+  decimalWidth,
   type IcebergType,
   type ListType,
   type MapType,
@@ -218,14 +219,6 @@ function parameterisedType(
       context: { column: path.join('.'), type },
     },
   );
-}
-
-/** The least bytes whose two's complement holds every number of `precision` digits: 9 for 19, 16 for 38. */
-export function decimalWidth(precision: number): number {
-  const most = 10n ** BigInt(precision) - 1n;
-  let bytes = 1;
-  while (most >= 1n << BigInt(8 * bytes - 1)) bytes++;
-  return bytes;
 }
 
 /** Writes the flattened schema as field 2 of FileMetaData. */

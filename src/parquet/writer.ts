@@ -1,4 +1,4 @@
-import type { ColumnVector } from '../columns/vector.ts';
+import { type ColumnVector, isFlat } from '../columns/vector.ts';
 import type { DataFileMetrics } from '../core/data-file.ts';
 import { isPrimitive, type Schema } from '../core/schema.ts';
 import { SluiceError } from '../errors.ts';
@@ -151,7 +151,7 @@ export class ParquetWriter {
     if (vector.kind === 'headers') {
       field.shredder ??= new HeadersShredder(this.schema.fields[i], field.columns);
       field.shredder.append(vector, from, until);
-    } else if (isPrimitive(this.schema.fields[i].type)) {
+    } else if (isPrimitive(this.schema.fields[i].type) && isFlat(vector)) {
       field.columns[0]?.append(vector, from, until);
     } else if (vector.kind === 'constant' && vector.value === null) {
       for (const column of field.columns) column.append(vector, from, until);

@@ -9,6 +9,7 @@ import { Int64Column } from '../../src/columns/int64-column.ts';
 import type { ColumnVector } from '../../src/columns/vector.ts';
 import type { DataFileMetrics } from '../../src/core/data-file.ts';
 import {
+  decimalWidth,
   type NestedField,
   type PrimitiveType,
   parseDecimal,
@@ -16,7 +17,6 @@ import {
   type Schema,
 } from '../../src/core/schema.ts';
 import { signedBigEndian } from '../../src/parquet/bounds.ts';
-import { decimalWidth } from '../../src/parquet/leaf-column.ts';
 import { DEFAULT_PARQUET_OPTIONS, type ParquetWriterOptions } from '../../src/parquet/options.ts';
 import { ParquetWriter } from '../../src/parquet/writer.ts';
 import type { FileIO } from '../../src/storage/file-io.ts';

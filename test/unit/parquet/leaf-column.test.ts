@@ -1,8 +1,9 @@
 import { parquetMetadata } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import type { PrimitiveType } from '../../../src/core/schema.ts';
+import { decimalWidth } from '../../../src/core/schema.ts';
 import { PHYSICAL_TYPE } from '../../../src/parquet/format.ts';
-import { decimalWidth, toParquetSchema } from '../../../src/parquet/leaf-column.ts';
+import { toParquetSchema } from '../../../src/parquet/leaf-column.ts';
 import { MemoryFileIO } from '../../../src/storage/memory-file-io.ts';
 import { ALL_TYPES, field, tableSchema, toVector, writeTable } from '../../support/parquet-table.ts';
 
