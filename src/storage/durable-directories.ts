@@ -36,15 +36,17 @@ export class DurableDirectories {
     this.#known.clear();
   }
 
-  async #make(directory: string): Promise<void> {
+  /** `again`: the directory above has just been made or found. */
+  async #make(directory: string, again = false): Promise<void> {
     try {
       await this.#fs.makeDirectory(directory);
     } catch (error) {
       const errno = errnoOf(error);
       const parent = parentOf(directory);
-      if (errno === 'ENOENT' && parent !== undefined) {
+      // Once: /proc says of a new directory that it does not exist, however often its parents are made.
+      if (errno === 'ENOENT' && parent !== undefined && !again) {
         await this.#make(parent);
-        await this.#make(directory);
+        await this.#make(directory, true);
         return;
       }
       if (errno === 'EEXIST') return;

@@ -25,6 +25,8 @@ export interface FileIO {
   replace(path: string, bytes: Uint8Array): Promise<void>;
   /** All files whose location begins with `directory/`, in no order; an absent directory is empty. Not the temporary files of this class. */
   list(directory: string): AsyncIterable<FileEntry>;
+  /** What is directly below a directory, in no order; an absent directory holds nothing. Not the temporary files of this class. */
+  children(directory: string): Promise<DirectoryChild[]>;
   /** Deletes a file; an absent one is no error. */
   delete(path: string): Promise<void>;
 }
@@ -33,6 +35,12 @@ export interface FileEntry {
   path: string;
   sizeBytes: number;
   modifiedMs: number;
+}
+
+export interface DirectoryChild {
+  /** The last part of its location. */
+  name: string;
+  kind: 'file' | 'directory';
 }
 
 export interface OutputFile {

@@ -3,6 +3,7 @@ import { messageOf, type Outcome, SluiceError } from '../errors.ts';
 /** What the operating system's error codes mean to a person. */
 const CAUSES: Record<string, string> = {
   EACCES: 'permission denied',
+  ENOENT: 'no directory can be made there',
   EPERM: 'operation not permitted',
   EROFS: 'the file system is mounted read-only',
   EIO: 'the device reports an input/output error',

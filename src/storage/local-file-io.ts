@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { SluiceError } from '../errors.ts';
 import { DurableDirectories } from './durable-directories.ts';
-import type { FileEntry, FileIO, OutputFile } from './file-io.ts';
+import type { DirectoryChild, FileEntry, FileIO, OutputFile } from './file-io.ts';
 import { errnoOf, isAbsent, toStorageError } from './local-error.ts';
-import { type LocalFileHandle, type LocalFs, nodeLocalFs } from './local-fs.ts';
+import { type LocalDirectoryEntry, type LocalFileHandle, type LocalFs, nodeLocalFs } from './local-fs.ts';
 import { LocalOutputFile } from './local-output-file.ts';
 import { toLocalPath } from './local-path.ts';
 import { isTemporaryName, temporaryName } from './temporary-name.ts';
@@ -97,6 +97,19 @@ export class LocalFileIO implements FileIO {
     yield* this.#listUnder(toLocalPath(directory), location);
   }
 
+  async children(directory: string): Promise<DirectoryChild[]> {
+    const found: DirectoryChild[] = [];
+    for (const { name, kind } of await this.#entries(toLocalPath(directory), directory)) {
+      if (kind === 'directory') found.push({ name, kind });
+      else if (kind !== 'other' && !isTemporaryName(name)) {
+        // As in `list`: a linked file is a file, a linked directory may lead back here.
+        if (kind === 'file' || (await this.stat(`${directory}/${name}`)) !== undefined)
+          found.push({ name, kind: 'file' });
+      }
+    }
+    return found;
+  }
+
   async delete(path: string): Promise<void> {
     try {
       await this.#fs.unlink(toLocalPath(path));
@@ -106,11 +119,7 @@ export class LocalFileIO implements FileIO {
   }
 
   async *#listUnder(local: string, location: string): AsyncGenerator<FileEntry> {
-    const entries = await this.#fs.readDirectory(local).catch((error: unknown) => {
-      if (isAbsent(error)) return [];
-      throw toStorageError(error, 'list', location);
-    });
-    for (const entry of entries) {
+    for (const entry of await this.#entries(local, location)) {
       const path = `${location}/${entry.name}`;
       const inner = local.endsWith('/') ? local + entry.name : `${local}/${entry.name}`;
       if (entry.kind === 'directory') {
@@ -120,6 +129,15 @@ export class LocalFileIO implements FileIO {
         const s = await this.stat(path);
         if (s !== undefined) yield { path, ...s };
       }
+    }
+  }
+
+  async #entries(local: string, location: string): Promise<LocalDirectoryEntry[]> {
+    try {
+      return await this.#fs.readDirectory(local);
+    } catch (error) {
+      if (isAbsent(error)) return [];
+      throw toStorageError(error, 'list', location);
     }
   }
 

@@ -1,5 +1,5 @@
 import { SluiceError } from '../errors.ts';
-import type { FileEntry, FileIO, OutputFile } from './file-io.ts';
+import type { DirectoryChild, FileEntry, FileIO, OutputFile } from './file-io.ts';
 
 interface MemoryFile {
   bytes: Uint8Array;
@@ -53,6 +53,17 @@ export class MemoryFileIO implements FileIO {
     for (const [path, file] of [...this.#files]) {
       if (path.startsWith(prefix)) yield { path, sizeBytes: file.bytes.length, modifiedMs: file.modifiedMs };
     }
+  }
+
+  async children(directory: string): Promise<DirectoryChild[]> {
+    const kinds = new Map<string, DirectoryChild['kind']>();
+    const start = directory.replace(/\/+$/, '').length + 1;
+    for await (const { path } of this.list(directory)) {
+      const slash = path.indexOf('/', start);
+      if (slash === -1) kinds.set(path.slice(start), 'file');
+      else kinds.set(path.slice(start, slash), 'directory');
+    }
+    return [...kinds].map(([name, kind]) => ({ name, kind }));
   }
 
   async delete(path: string): Promise<void> {

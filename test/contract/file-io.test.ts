@@ -208,6 +208,18 @@ describe.each(Object.entries(implementations))('FileIO: %s', (_name, open) => {
     }
   });
 
+  it('names what is directly below a directory', async () => {
+    const { io, root } = await open();
+    for (const name of ['t/a', 't/b/c', 't/b/d/e', 't/.f', 't2/g'])
+      await io.createNew(joinPath(root, name), bytes(name));
+    const below = async (directory: string) =>
+      (await io.children(directory)).map(({ name, kind }) => `${kind} ${name}`).sort();
+    expect(await below(joinPath(root, 't'))).toEqual(['directory b', 'file .f', 'file a']);
+    expect(await below(`${joinPath(root, 't')}/`)).toEqual(['directory b', 'file .f', 'file a']);
+    expect(await below(joinPath(root, 't/b'))).toEqual(['directory d', 'file c']);
+    expect(await below(joinPath(root, 'none'))).toEqual([]);
+  });
+
   it.each([
     'with spaces/a b c',
     'city=a%20b/x=%/100%',

@@ -1,5 +1,5 @@
 import { SluiceError } from '../../src/errors.ts';
-import type { FileEntry, FileIO, OutputFile } from '../../src/storage/file-io.ts';
+import type { DirectoryChild, FileEntry, FileIO, OutputFile } from '../../src/storage/file-io.ts';
 
 /** `write` and `close` are those of output files. */
 export type FileCallKind =
@@ -99,6 +99,10 @@ export class FaultyFileIO implements FileIO {
       return found;
     });
     yield* entries;
+  }
+
+  children(directory: string): Promise<DirectoryChild[]> {
+    return this.#call('list', directory, () => this.#inner.children(directory));
   }
 
   delete(path: string): Promise<void> {

@@ -1,4 +1,4 @@
-import type { FileEntry, FileIO, OutputFile } from '../../src/storage/file-io.ts';
+import type { DirectoryChild, FileEntry, FileIO, OutputFile } from '../../src/storage/file-io.ts';
 import type { FileCallKind } from './faulty-file-io.ts';
 
 /** Where one call is held back: before it is done, until the gate is opened. */
@@ -53,6 +53,11 @@ export class GatedFileIO implements FileIO {
   async *list(directory: string): AsyncIterable<FileEntry> {
     await this.#pass('list', directory);
     yield* this.#inner.list(directory);
+  }
+
+  async children(directory: string): Promise<DirectoryChild[]> {
+    await this.#pass('list', directory);
+    return this.#inner.children(directory);
   }
 
   async delete(path: string): Promise<void> {

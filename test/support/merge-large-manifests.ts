@@ -111,6 +111,7 @@ function measured(io: FileIO, sizes: { read: number; write: number }): FileIO {
       };
     },
     stat: (path) => io.stat(path),
+    children: (directory) => io.children(directory),
     createNew: (path, bytes) => io.createNew(path, bytes),
     replace: (path, bytes) => io.replace(path, bytes),
     list: (directory) => io.list(directory),

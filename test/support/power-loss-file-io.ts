@@ -1,4 +1,4 @@
-import type { FileEntry, FileIO, OutputFile } from '../../src/storage/file-io.ts';
+import type { DirectoryChild, FileEntry, FileIO, OutputFile } from '../../src/storage/file-io.ts';
 import { LocalFileIO } from '../../src/storage/local-file-io.ts';
 import { PowerLossFs, type Survives } from './power-loss-fs.ts';
 
@@ -33,6 +33,9 @@ export class PowerLossFileIO implements FileIO {
   }
   list(directory: string): AsyncIterable<FileEntry> {
     return this.#io.list(directory);
+  }
+  children(directory: string): Promise<DirectoryChild[]> {
+    return this.#io.children(directory);
   }
   delete(path: string): Promise<void> {
     return this.#io.delete(path);

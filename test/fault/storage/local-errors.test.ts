@@ -45,6 +45,28 @@ async function write(io: LocalFileIO, path: string): Promise<void> {
   await out.close();
 }
 
+describe('a place where no directory can be made', () => {
+  const why = 'no directory can be made there (ENOENT)';
+
+  it('is an error, also where each try says that the directory above is missing', async () => {
+    const io = new LocalFileIO({ fs: failing('makeDirectory', 'ENOENT') });
+    const path = join(directory, 'a/b/c/file');
+    const expected = { code: 'STORAGE_ERROR', outcome: 'not-applied', message: expect.stringContaining(why) };
+    await expect(io.createNew(path, BYTES)).rejects.toMatchObject(expected);
+    await expect(io.create(path)).rejects.toMatchObject(expected);
+    await expect(io.replace(path, BYTES)).rejects.toMatchObject(expected);
+  });
+
+  it.skipIf(process.platform !== 'linux')('as /proc', async () => {
+    const io = new LocalFileIO();
+    await expect(io.createNew('/proc/none/such/file', BYTES)).rejects.toMatchObject({
+      code: 'STORAGE_ERROR',
+      message: expect.stringContaining(`could not write /proc/none/such/file: ${why}`),
+    });
+    expect(await io.children('/proc/none/such')).toEqual([]);
+  });
+});
+
 describe('a full disk', () => {
   it.each(['createFile', 'write', 'sync', 'makeDirectory', 'link'] as const)(
     'at %s is STORAGE_FULL, leaves no file and can be tried again',
