@@ -12,8 +12,12 @@ export interface BrokerOptions {
   advertisedHost?: string;
   advertisedPort?: number;
   nodeId?: number;
-  /** Broker properties that win over services/kafka/server.properties. */
-  properties?: Record<string, string | number | boolean>;
+  /** Of a new data directory: the cluster that it belongs to. A new one when left out. */
+  clusterId?: string;
+  /** It has a controller's role only, and its port is the controller's. */
+  isController?: boolean;
+  /** Broker properties that win over services/kafka/server.properties; null removes one. */
+  properties?: Record<string, string | number | boolean | null>;
   heapMb?: number;
   /** Options of the Java machine; those for a quick start when left out. */
   javaOptions?: string[];
@@ -72,3 +76,4 @@ export interface BrokerHandle {
 
 export declare function kafkaRuntime(options?: { log?: (line: string) => void }): Promise<KafkaRuntime>;
 export declare function startBroker(options?: BrokerOptions): Promise<Broker>;
+export declare function newClusterId(): string;

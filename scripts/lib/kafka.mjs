@@ -99,7 +99,7 @@ class LocalBroker {
 
   async start() {
     if (this.running) return;
-    this.#clusterId = clusterIdOf(this.dataDir);
+    this.#clusterId = clusterIdOf(this.dataDir, this.#options.clusterId);
     const portIsChosen = this.port === 0;
     for (let attempt = 1; ; attempt++) {
       if (portIsChosen) this.port = await freePort();
@@ -122,12 +122,19 @@ class LocalBroker {
     if (!this.#options.detached) this.#forget = atExit(() => this.stop());
     const deadline = Date.now() + (this.#options.startTimeoutMs ?? 60_000);
     while (this.running && Date.now() < deadline) {
-      const answer = await probe(this.host, this.port).catch(() => undefined);
-      // A broker that has registered lists itself; another cluster's answer means that someone else has the port.
-      if (answer?.clusterId === this.#clusterId && answer.brokers.length > 0) return undefined;
+      if (await this.#answers()) return undefined;
       await pause(25);
     }
     return this.tail();
+  }
+
+  async #answers() {
+    // A controller is not asked by clients: it is there when it listens.
+    if (this.#options.isController) return !(await isFree(this.port));
+    const answer = await probe(this.host, this.port).catch(() => undefined);
+    const { nodeId = 1 } = this.#options;
+    // A broker that has registered lists itself; another cluster's answer means that someone else has the port.
+    return answer?.clusterId === this.#clusterId && answer.brokers.some((b) => b.nodeId === nodeId);
   }
 
   #launch(controllerPort) {
@@ -175,21 +182,30 @@ class LocalBroker {
   }
 }
 
-/** The id of the cluster whose data is in `dataDir`; a new one is written down for a new directory. @param {string} dataDir */
-function clusterIdOf(dataDir) {
+/**
+ * The id of the cluster whose data is in `dataDir`; for a new directory `given`, or a new one, is written down.
+ * @param {string} dataDir
+ * @param {string | undefined} given
+ */
+function clusterIdOf(dataDir, given) {
   const file = join(dataDir, 'cluster-id');
   if (existsSync(file)) return readFileSync(file, 'utf8').trim();
-  let id;
-  do id = randomBytes(16).toString('base64url');
-  while (id.startsWith('-'));
+  const id = given ?? newClusterId();
   writeFileSync(file, `${id}\n`);
   return id;
 }
 
+export function newClusterId() {
+  let id;
+  do id = randomBytes(16).toString('base64url');
+  while (id.startsWith('-'));
+  return id;
+}
+
 /**
- * The template with its places filled, then the caller's properties, which win and may have the same places.
+ * The template with its places filled, then the caller's properties, which win and may have the same places; null removes one.
  * @param {Record<string, string | number>} values
- * @param {Record<string, string | number | boolean>} extra
+ * @param {Record<string, string | number | boolean | null>} extra
  * @returns {Map<string, string>}
  */
 function brokerProperties(values, extra) {
@@ -199,7 +215,10 @@ function brokerProperties(values, extra) {
     const equals = line.indexOf('=');
     properties.set(line.slice(0, equals), filled(line.slice(equals + 1), values));
   }
-  for (const [key, value] of Object.entries(extra)) properties.set(key, filled(String(value), values));
+  for (const [key, value] of Object.entries(extra)) {
+    if (value === null) properties.delete(key);
+    else properties.set(key, filled(String(value), values));
+  }
   return properties;
 }
 
