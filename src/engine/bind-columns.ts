@@ -1,6 +1,6 @@
 import type { PartitionValue } from '../core/data-file.ts';
 import { type IcebergType, isPrimitive, type NestedField, type Schema } from '../core/schema.ts';
-import { singleValueFromJson } from '../iceberg/single-value.ts';
+import { singleValueFromJson } from '../core/single-value.ts';
 import { BRONZE_COLUMNS, type BronzeSource } from './bronze-layout.ts';
 
 /** The types that a column of each source may have in a table that is there already. */

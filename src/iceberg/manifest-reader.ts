@@ -1,6 +1,7 @@
 import type { DataFile, PartitionValue } from '../core/data-file.ts';
 import type { PrimitiveType } from '../core/schema.ts';
 import { parseDecimal } from '../core/schema.ts';
+import { decimalFromBytes } from '../core/single-value.ts';
 import { SluiceError } from '../errors.ts';
 import type { AvroRecord } from './avro-decode.ts';
 import { AvroFileDecoder } from './avro-file.ts';
@@ -8,7 +9,6 @@ import { ADDED, bindSpec, DELETED, EXISTING, type ManifestEntry } from './manife
 import type { ManifestFile } from './manifest-list.ts';
 import { specById, type TableMetadata } from './metadata.ts';
 import type { BoundPartitionField } from './partition.ts';
-import { decimalFromBytes } from './single-value.ts';
 
 /**
  * Reads the entries of a manifest of any version and writer, with what they inherit: snapshot id, sequence numbers and

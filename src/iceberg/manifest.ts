@@ -3,8 +3,8 @@ import type { DataFile, PartitionValue } from '../core/data-file.ts';
 import { stringifyJson64 } from '../core/json64.ts';
 import type { PrimitiveType } from '../core/schema.ts';
 import { parseDecimal } from '../core/schema.ts';
+import { decimalToFixed } from '../core/single-value.ts';
 import { SluiceError } from '../errors.ts';
-
 import { AvroFileWriter, type AvroWriter } from './avro-writer.ts';
 import type { FieldSummary, ManifestFile } from './manifest-list.ts';
 import { decimalFixedLength, manifestEntrySchema } from './manifest-schema.ts';
@@ -13,7 +13,6 @@ import { partitionFieldToJson } from './metadata-json.ts';
 import { type BoundPartitionField, bindPartitionSpec } from './partition.ts';
 import { PartitionSummary } from './partition-summary.ts';
 import { schemaToJson } from './schema-json.ts';
-import { decimalToFixed } from './single-value.ts';
 
 export const EXISTING = 0;
 export const ADDED = 1;

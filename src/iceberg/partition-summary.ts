@@ -1,7 +1,7 @@
 import type { PartitionValue } from '../core/data-file.ts';
 import type { PrimitiveType } from '../core/schema.ts';
+import { singleValueToBytes } from '../core/single-value.ts';
 import type { FieldSummary } from './manifest-list.ts';
-import { singleValueToBytes } from './single-value.ts';
 
 type Value = Exclude<PartitionValue, null>;
 

@@ -1,8 +1,5 @@
 /** Partition transforms (Iceberg spec, "Partition Transforms" and appendix B). Values are in the forms of `PartitionValue`. */
 import type { PartitionValue } from '../core/data-file.ts';
-import type { IcebergType, PrimitiveType } from '../core/schema.ts';
-import { parseDecimal, parseFixed } from '../core/schema.ts';
-import { SluiceError } from '../errors.ts';
 import {
   civilFromDays,
   dateText,
@@ -11,9 +8,12 @@ import {
   monthsText,
   timestampText,
   yearsText,
-} from './iso-time.ts';
+} from '../core/iso-time.ts';
+import type { IcebergType, PrimitiveType } from '../core/schema.ts';
+import { parseDecimal, parseFixed } from '../core/schema.ts';
+import { decimalText, decimalToBytes, uuidText } from '../core/single-value.ts';
+import { SluiceError } from '../errors.ts';
 import { murmur3, murmur3Long } from './murmur3.ts';
-import { decimalText, decimalToBytes, uuidText } from './single-value.ts';
 
 export type Transform =
   | { kind: 'identity' | 'year' | 'month' | 'day' | 'hour' | 'void' }

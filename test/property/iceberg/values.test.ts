@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { civilFromDays, daysFromCivil } from '../../../src/core/iso-time.ts';
 import { parseJson64, stringifyJson64 } from '../../../src/core/json64.ts';
 import type { PrimitiveType } from '../../../src/core/schema.ts';
-import { AvroReader } from '../../../src/iceberg/avro-reader.ts';
-import { AvroWriter } from '../../../src/iceberg/avro-writer.ts';
-import { civilFromDays, daysFromCivil } from '../../../src/iceberg/iso-time.ts';
-import { newTableMetadata, type Snapshot } from '../../../src/iceberg/metadata.ts';
-import { parseTableMetadata, serializeTableMetadata } from '../../../src/iceberg/metadata-json.ts';
-import { murmur3, murmur3Long } from '../../../src/iceberg/murmur3.ts';
-import { comparePartitionValues } from '../../../src/iceberg/partition-summary.ts';
 import {
   decimalFromBytes,
   decimalToBytes,
@@ -17,7 +11,13 @@ import {
   singleValueFromJson,
   singleValueToBytes,
   singleValueToJson,
-} from '../../../src/iceberg/single-value.ts';
+} from '../../../src/core/single-value.ts';
+import { AvroReader } from '../../../src/iceberg/avro-reader.ts';
+import { AvroWriter } from '../../../src/iceberg/avro-writer.ts';
+import { newTableMetadata, type Snapshot } from '../../../src/iceberg/metadata.ts';
+import { parseTableMetadata, serializeTableMetadata } from '../../../src/iceberg/metadata-json.ts';
+import { murmur3, murmur3Long } from '../../../src/iceberg/murmur3.ts';
+import { comparePartitionValues } from '../../../src/iceberg/partition-summary.ts';
 import { bindTransform, parseTransform } from '../../../src/iceberg/transforms.ts';
 import { applyUpdates } from '../../../src/iceberg/updates.ts';
 import { ORDERS_SCHEMA, ordersRequest } from '../../support/iceberg-fixture.ts';

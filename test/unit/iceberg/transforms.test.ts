@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { PartitionValue } from '../../../src/core/data-file.ts';
+import { parseTimestamp } from '../../../src/core/iso-time.ts';
 import type { IcebergType, PrimitiveType } from '../../../src/core/schema.ts';
-import { parseTimestamp } from '../../../src/iceberg/iso-time.ts';
 import {
   bindTransform,
   hashFunction,

@@ -1,10 +1,11 @@
 /** Single values as bytes and as JSON (Iceberg spec, appendix D). Values are in the forms of `PartitionValue`. */
-import type { PartitionValue } from '../core/data-file.ts';
-import { floatingJson, plainNumber } from '../core/json64.ts';
-import type { IcebergType } from '../core/schema.ts';
-import { parseDecimal, parseFixed } from '../core/schema.ts';
+
 import { SluiceError } from '../errors.ts';
+import type { PartitionValue } from './data-file.ts';
 import { dateText, parseDate, parseTime, parseTimestamp, timestampText, timeText } from './iso-time.ts';
+import { floatingJson, plainNumber } from './json64.ts';
+import type { IcebergType } from './schema.ts';
+import { parseDecimal, parseFixed } from './schema.ts';
 
 const utf8 = new TextEncoder();
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

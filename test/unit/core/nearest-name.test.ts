@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { editDistance, nearestName } from '../../../src/config/nearest-name.ts';
+import { editDistance, nearestName } from '../../../src/core/nearest-name.ts';
 
 describe('editDistance', () => {
   it.each([
