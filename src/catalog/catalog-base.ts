@@ -2,7 +2,6 @@ import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog, CreateTableRequest, LoadedTable, TableIdentifier } from '../iceberg/catalog.ts';
 import { deleteFiles } from '../iceberg/expire.ts';
 import { newTableMetadata, type TableMetadata } from '../iceberg/metadata.ts';
-import { readMetadataFile } from '../iceberg/metadata-file.ts';
 import { assertUniqueFieldIds } from '../iceberg/schema-json.ts';
 import { DEFAULT_TABLE_PROPERTIES } from '../iceberg/table-defaults.ts';
 import {
@@ -11,39 +10,31 @@ import {
   type TableRequirement,
   type TableUpdate,
 } from '../iceberg/updates.ts';
-import { type FileIO, joinPath } from '../storage/file-io.ts';
-import {
-  deletesOldMetadata,
-  newMetadataLocation,
-  withPreviousFile,
-  writeMetadataFile,
-} from './metadata-file.ts';
+import type { FileIO } from '../storage/file-io.ts';
+import { deletesOldMetadata, withPreviousFile } from './metadata-file.ts';
 
 export interface CatalogServices {
   io: FileIO;
   now(): number;
   randomUuid(): string;
   sleep(ms: number): Promise<void>;
+  /** Told of what went wrong and harms no commit. */
+  warn?(message: string, context?: object): void;
 }
 
-/** Tables whose parsed metadata is kept, so that a commit does not read back what the last one wrote. */
-const CACHED_TABLES = 256;
-
 /**
- * A catalog that keeps one pointer per table and swaps it (SQL, Glue, files). The subclass reads and swaps the pointer;
- * writing, applying, checking and cleaning metadata files are here.
- *
- * A new metadata file is deleted only where the swap is proven not to have happened.
+ * What every catalog of metadata files does alike: applying and checking updates, the log of metadata files and its
+ * cleaning. The subclass finds the newest file of a table and puts the next one in its place.
  */
 export abstract class CatalogBase implements Catalog {
   abstract readonly name: string;
   protected readonly services: CatalogServices;
-  readonly #warehouse: string;
-  readonly #cache = new Map<string, TableMetadata>();
+  /** Without a slash at its end. */
+  protected readonly warehouse: string;
 
   constructor(warehouse: string, services: CatalogServices) {
     this.services = services;
-    this.#warehouse = warehouse.replace(/(?<=[^/])\/+$/, '');
+    this.warehouse = warehouse.replace(/(?<=[^/])\/+$/, '');
   }
 
   abstract createNamespace(namespace: readonly string[]): Promise<void>;
@@ -54,16 +45,20 @@ export abstract class CatalogBase implements Catalog {
 
   /** Where the table's newest metadata file is; undefined where there is no such table. */
   protected abstract pointer(identifier: TableIdentifier): Promise<string | undefined>;
-  /** Enters a new table. False where one of the name is there already. */
-  protected abstract insertPointer(identifier: TableIdentifier, location: string): Promise<boolean>;
-  /** Compare-and-set. False where the pointer was no longer `expected`: proof that nothing was changed. */
-  protected abstract swapPointer(
+  /** The content of a metadata file. */
+  protected abstract metadataAt(location: string): Promise<TableMetadata>;
+  /** Where a new table is put. Throws for a location that the catalog cannot give. */
+  protected abstract locationOf(identifier: TableIdentifier, asked: string | undefined): Promise<string>;
+  /** Writes the first metadata file and enters the table: its location, or undefined where the name is taken and nothing stayed behind. */
+  protected abstract publishFirst(
     identifier: TableIdentifier,
-    expected: string,
-    next: string,
-  ): Promise<boolean>;
-  /** The `location` property of a namespace, where it has one. */
-  protected abstract namespaceLocation(namespace: readonly string[]): Promise<string | undefined>;
+    metadata: TableMetadata,
+  ): Promise<string | undefined>;
+  /**
+   * Compare-and-set: writes `metadata` as the file after that of `base` and makes it the newest. Its location, or
+   * undefined where `base` is no longer the newest: proof that nothing was changed. Throws with an outcome else.
+   */
+  protected abstract publishNext(base: LoadedTable, metadata: TableMetadata): Promise<string | undefined>;
 
   async loadTable(identifier: TableIdentifier): Promise<LoadedTable | undefined> {
     let gone: string | undefined;
@@ -71,7 +66,7 @@ export abstract class CatalogBase implements Catalog {
       const location = await this.pointer(identifier);
       if (location === undefined) return undefined;
       try {
-        return { identifier, metadata: await this.#metadata(location), metadataLocation: location };
+        return { identifier, metadata: await this.metadataAt(location), metadataLocation: location };
       } catch (e) {
         // Another writer may have committed and cleaned up between the two steps; the same pointer twice is a loss.
         if (!isSluiceError(e, 'FILE_NOT_FOUND') || location === gone) throw e;
@@ -80,28 +75,15 @@ export abstract class CatalogBase implements Catalog {
     }
   }
 
-  async #metadata(location: string): Promise<TableMetadata> {
-    const metadata = this.#cache.get(location) ?? (await readMetadataFile(this.services.io, location));
-    this.#remember(location, metadata);
-    return metadata;
-  }
-
-  /** Metadata files are immutable, so the location is enough to know one by. */
-  #remember(location: string, metadata: TableMetadata): void {
-    this.#cache.delete(location);
-    this.#cache.set(location, metadata);
-    if (this.#cache.size > CACHED_TABLES) this.#cache.delete(this.#cache.keys().next().value!);
-  }
-
   async createTable(identifier: TableIdentifier, request: CreateTableRequest): Promise<LoadedTable> {
     assertIdentifier(identifier);
     assertUniqueFieldIds(request.schema, `schema of table ${nameOf(identifier)}`);
     if ((await this.pointer(identifier)) !== undefined) throw tableExists(identifier);
     await this.createNamespace(identifier.namespace);
-    const { io, now, randomUuid } = this.services;
+    const { now, randomUuid } = this.services;
     const metadata = newTableMetadata({
       tableUuid: randomUuid(),
-      location: request.location ?? (await this.#defaultLocation(identifier)),
+      location: await this.locationOf(identifier, request.location),
       schema: request.schema,
       partitionSpec: request.partitionSpec,
       sortOrder: request.sortOrder,
@@ -109,21 +91,9 @@ export abstract class CatalogBase implements Catalog {
       formatVersion: request.formatVersion,
       nowMs: now(),
     });
-    const location = newMetadataLocation(metadata, undefined, randomUuid());
-    await writeMetadataFile(io, location, metadata);
-    if (!(await this.insertPointer(identifier, location))) {
-      await deleteFiles(io, [location]);
-      throw tableExists(identifier);
-    }
-    this.#remember(location, metadata);
+    const location = await this.publishFirst(identifier, metadata);
+    if (location === undefined) throw tableExists(identifier);
     return { identifier, metadata, metadataLocation: location };
-  }
-
-  /** `<warehouse>/<namespace>/<table>`, or under the namespace's own location, as PyIceberg's SqlCatalog has it. */
-  async #defaultLocation(identifier: TableIdentifier): Promise<string> {
-    const own = await this.namespaceLocation(identifier.namespace);
-    if (own !== undefined) return joinPath(own, identifier.name);
-    return joinPath(this.#warehouse, identifier.namespace.join('.'), identifier.name);
   }
 
   async commitTable(
@@ -131,27 +101,14 @@ export abstract class CatalogBase implements Catalog {
     requirements: TableRequirement[],
     updates: TableUpdate[],
   ): Promise<LoadedTable> {
-    const { io, now, randomUuid } = this.services;
+    const { io, now } = this.services;
     const { identifier } = base;
     checkRequirements(base.metadata, requirements, nameOf(identifier));
     if (updates.length === 0) return base;
     const updated = applyUpdates(base.metadata, updates, now());
     const { metadata, dropped } = withPreviousFile(updated, base.metadata, base.metadataLocation);
-    const location = newMetadataLocation(metadata, base.metadataLocation, randomUuid());
-    await notApplied(writeMetadataFile(io, location, metadata));
-    let swapped: boolean;
-    try {
-      swapped = await this.swapPointer(identifier, base.metadataLocation, location);
-    } catch (e) {
-      if (isSluiceError(e) && e.outcome === 'not-applied') await deleteFiles(io, [location]);
-      throw e;
-    }
-    if (!swapped) {
-      await deleteFiles(io, [location]);
-      throw await this.#conflict(base);
-    }
-    this.#remember(location, metadata);
-    this.#cache.delete(base.metadataLocation);
+    const location = await this.publishNext(base, metadata);
+    if (location === undefined) throw await this.#conflict(base);
     // A file that stays behind costs space and nothing else: the next commits do not look at it.
     if (deletesOldMetadata(metadata))
       await deleteFiles(
@@ -175,8 +132,8 @@ export abstract class CatalogBase implements Catalog {
   }
 }
 
-/** Whatever failed before the pointer was touched has not been applied. */
-async function notApplied<T>(step: Promise<T>): Promise<T> {
+/** For what comes before the one step that commits: whatever fails in it, nothing has been applied. */
+export async function notApplied<T>(step: Promise<T>): Promise<T> {
   try {
     return await step;
   } catch (e) {

@@ -4,7 +4,8 @@
  */
 import { SluiceError } from '../errors.ts';
 import type { TableIdentifier } from '../iceberg/catalog.ts';
-import { assertIdentifier, CatalogBase, type CatalogServices, nameOf } from './catalog-base.ts';
+import { assertIdentifier, type CatalogServices, nameOf } from './catalog-base.ts';
+import { PointerCatalog } from './pointer-catalog.ts';
 import { SqliteDatabase, UniqueViolation } from './sqlite-database.ts';
 
 /**
@@ -50,7 +51,7 @@ export interface SqliteCatalogOptions {
   busyLimitMs?: number;
 }
 
-export class SqliteCatalog extends CatalogBase {
+export class SqliteCatalog extends PointerCatalog {
   readonly name: string;
   readonly #db: SqliteDatabase;
   /** Has the file the column `iceberg_type`? Files of others are taken as they are and never altered (case C27). */
