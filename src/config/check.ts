@@ -13,6 +13,7 @@ import { emptyMap, isMap, locate, pathKey, type SourceTree } from './source-tree
 export function checkOptions(tree: SourceTree, warnings: Fault[]): void {
   const checker = new Checker(tree, warnings);
   checker.shortTrigger();
+  checker.shortFormats();
   checker.unsupportedValues();
   checker.schema();
   checker.lints();
@@ -37,6 +38,19 @@ class Checker {
       const map = emptyMap();
       map[root.trigger] = true;
       root.trigger = map;
+    }
+  }
+
+  /** `value: json` is `value: { format: json }`. */
+  shortFormats(): void {
+    const { tables } = this.root();
+    for (const rule of Array.isArray(tables) ? tables.filter(isMap) : []) {
+      for (const part of ['value', 'key']) {
+        if (typeof rule[part] !== 'string') continue;
+        const map = emptyMap();
+        map.format = rule[part];
+        rule[part] = map;
+      }
     }
   }
 
@@ -198,8 +212,11 @@ class Checker {
     map: unknown,
   ): Generator<{ option: Option | undefined; path: Path; value: unknown }> {
     if (!isMap(map)) return;
-    for (const [key, value] of Object.entries(map))
-      yield { option: findOption(section, key), path: [...path, key], value };
+    for (const [key, value] of Object.entries(map)) {
+      const inner = sectionOf([...path, key]);
+      if (inner !== undefined && isMap(value)) yield* this.members(inner, [...path, key], value);
+      else yield { option: findOption(section, key), path: [...path, key], value };
+    }
   }
 
   private withoutPassThrough(): unknown {
@@ -255,7 +272,11 @@ function isPassThrough(key: string): boolean {
 /** `[]` is the top, `['source']` the section source, `['tables', 0]` a rule; undefined for anything else. */
 function sectionOf(path: Path): Section | undefined {
   if (path.length === 0) return '';
-  if (path.length === 2 && path[0] === 'tables' && typeof path[1] === 'number') return 'tables[]';
+  if (path[0] === 'tables' && typeof path[1] === 'number') {
+    if (path.length === 2) return 'tables[]';
+    const inner = `tables[].${path[2]}` as Section;
+    return path.length === 3 && optionsOf(inner).length > 0 ? inner : undefined;
+  }
   if (path.length !== 1 || path[0] === 'tables') return undefined;
   const section = path[0] as Section;
   return section !== ('' as Section) && optionsOf(section).length > 0 ? section : undefined;

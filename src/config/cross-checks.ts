@@ -4,6 +4,7 @@ import { matchesTopicPattern } from '../core/topic-pattern.ts';
 import { shown } from './check.ts';
 import { checkKafka } from './cross-checks-kafka.ts';
 import { checkSource } from './cross-checks-source.ts';
+import { checkTyped } from './cross-checks-typed.ts';
 import type { Fault, Path, Report } from './fault.ts';
 import { formatPath } from './fault.ts';
 import { parsePartitionField } from './partition-field.ts';
@@ -24,6 +25,7 @@ export function crossCheck(values: Values, warnings: Fault[]): void {
   checkPlaces(values, fault);
   values.rules().forEach((_, index) => {
     checkRule(values, index, fault, warn);
+    checkTyped(values, index, fault);
   });
   checkRoutes(values, fault, warn);
   checkKafka(values, fault, warn);

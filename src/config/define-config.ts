@@ -33,9 +33,38 @@ export interface SourceInput {
   'kafka.sasl.oauthbearer.token'?: string | TokenInput;
 }
 
+/** How bytes become columns. */
+export interface FormatInput {
+  format: 'json' | 'avro' | 'protobuf' | 'json-schema' | 'csv';
+  schema?: string | object;
+  subject?: string;
+  inferRecords?: number;
+  mode?: 'quarantine' | 'permissive' | 'failfast' | 'dropmalformed';
+  corruptRecordColumn?: string;
+  compat?: 'strict' | 'spark';
+  unknownFields?: 'ignore' | 'rest' | 'quarantine';
+  restColumn?: string;
+  caseInsensitive?: boolean;
+  timestampUnit?: 'seconds' | 'millis' | 'micros' | 'nanos';
+  decimalRounding?: 'refuse' | 'halfUp';
+  nullDocument?: 'row' | 'quarantine';
+  delimiter?: string;
+  quote?: string;
+  escape?: string;
+  nullValue?: string;
+  framing?: 'confluent' | 'plain' | 'singleObject';
+  writerSchema?: string | object;
+  readerSchema?: string | object;
+  message?: string;
+}
+
 export interface TableInput {
   match: string;
-  layout?: 'bronze';
+  layout?: 'bronze' | 'typed';
+  value?: FormatInput['format'] | FormatInput;
+  key?: FormatInput['format'] | (FormatInput & { prefix?: string });
+  provenance?: string | string[];
+  evolve?: 'none' | 'add' | 'widen';
   table?: string;
   partitionBy?: string | string[];
   timeZone?: string;

@@ -13,6 +13,7 @@ import { findOption, OPTIONS } from './options.ts';
 import { applyEnvironment, applyOverrides } from './override.ts';
 import type { PipelineConfig } from './pipeline-config.ts';
 import { type ResolveContext, resolveConfig } from './resolve-config.ts';
+import { readSchemaFiles } from './schema-files.ts';
 import { isSecretReference, resolveSecret } from './secrets.ts';
 import { FUNCTION, locate, pathKey, type SourceTree } from './source-tree.ts';
 import { Values } from './values.ts';
@@ -47,6 +48,7 @@ export async function loadPipeline(options: LoadOptions): Promise<LoadedPipeline
   if (unreadable) throw configInvalid(options.file, tree.faults);
   applyEnvironment(tree, options.env, warnings);
   applyOverrides(tree, options.overrides);
+  await readSchemaFiles(tree, options);
   checkOptions(tree, warnings);
   const values = new Values(tree);
   crossCheck(values, warnings);
@@ -92,7 +94,9 @@ async function readText({ file, cwd }: LoadOptions, fullPath: string): Promise<s
 /** `${topic}` in the name of a table is filled in for each topic, not from the environment. */
 function placeholders(path: Path): readonly string[] {
   const key = String(path[path.length - 1]);
-  return path[0] === 'tables' && path.length === 3 ? (findOption('tables[]', key)?.placeholders ?? []) : [];
+  if (path[0] !== 'tables') return [];
+  const section = path.length === 4 ? (`tables[].${path[2]}` as Section) : 'tables[]';
+  return findOption(section, key)?.placeholders ?? [];
 }
 
 /** Resolves the secrets of `source`; failures become faults at their place. */

@@ -24,6 +24,8 @@ export type OptionType =
   | { kind: 'timestamps' }
   | { kind: 'assignment' }
   | { kind: 'properties' }
+  /** A schema: a text, or a map; which texts are schemas is for `formats.ts`. */
+  | { kind: 'schema' }
   | { kind: 'emptyList' };
 
 /** topic -> partition -> offset, as text or as a map. */
@@ -70,6 +72,8 @@ export function expectedText(type: OptionType): string {
       return '{"topic":{"0":1784000000000,"1":1784000000000}}, in milliseconds since 1970';
     case 'assignment':
       return '{"topic":[0,1]}';
+    case 'schema':
+      return 'a schema: Spark DDL, StructType JSON, Iceberg JSON, or file:PATH';
     case 'properties':
       return 'a map of names to texts';
     case 'emptyList':
@@ -144,6 +148,8 @@ function inputSchema(type: OptionType): z.ZodType {
       return z.union([z.string(), z.record(z.string(), z.record(z.string(), numeral))]);
     case 'assignment':
       return z.union([z.string(), z.record(z.string(), z.array(numeral))]);
+    case 'schema':
+      return z.union([z.string(), z.record(z.string(), z.unknown())]);
     case 'properties':
       return z.record(z.string(), scalar);
     case 'emptyList':
@@ -204,6 +210,8 @@ export function parseOption(type: OptionType, value: unknown): unknown {
       return partitionMap(value, parseTimestampMs);
     case 'assignment':
       return assignment(value);
+    case 'schema':
+      return schema(value);
     case 'properties':
       return properties(value);
     case 'emptyList':
@@ -324,6 +332,12 @@ function assignment(value: unknown): Map<string, number[]> | undefined {
     );
   }
   return assigned;
+}
+
+/** A text as it is, or a map. */
+function schema(value: unknown): unknown {
+  if (typeof value === 'string') return value.trim() === '' ? undefined : value.trim();
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
 }
 
 function properties(value: unknown): Record<string, string> | undefined {

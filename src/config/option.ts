@@ -1,12 +1,14 @@
 import type { OptionType } from './option-types.ts';
 
-/** The maps of a pipeline file that hold options. `tables[]` is each rule of the list `tables`. */
+/** The maps of a pipeline file that hold options. `tables[]` is each rule of the list `tables`, `tables[].value` a map in it. */
 export type Section =
   | ''
   | 'catalog'
   | 'trigger'
   | 'source'
   | 'tables[]'
+  | 'tables[].value'
+  | 'tables[].key'
   | 'quarantine'
   | 'shutdown'
   | 'retention'
@@ -51,4 +53,10 @@ export interface UnsupportedOption {
 /** `source.maxOffsetsPerTrigger`, `tables[].match`, `name`. */
 export function optionPath(option: { section: Section; key: string }): string {
   return option.section === '' ? option.key : `${option.section}.${option.key}`;
+}
+
+/** The map of a rule in which a section lies: `value` of `tables[].value`, empty for the rule itself; undefined elsewhere. */
+export function ruleSection(section: Section): string | undefined {
+  if (section === 'tables[]') return '';
+  return section.startsWith('tables[].') ? section.slice('tables[].'.length) : undefined;
 }

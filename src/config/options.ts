@@ -2,6 +2,7 @@
  * Every option of a pipeline file, once: `schema.ts` makes the strict schema of it, `docs/options.md` and `schema.json`
  * are generated from it, and tests keep them equal. Options under `source` have Spark's own names (spec 20).
  */
+import { FORMAT_OPTIONS } from './format-options.ts';
 import { KAFKA_UNSUPPORTED } from './kafka-options.ts';
 import { type Option, optionPath, type Section, type UnsupportedOption } from './option.ts';
 import { SOURCE_OPTIONS } from './source-options.ts';
@@ -17,6 +18,9 @@ export const SECTION_DOCS: Readonly<Record<Section, string>> = {
   trigger: 'When the next batch begins; exactly one of them',
   source: "What is read from Kafka; Spark's own names",
   'tables[]': 'Where the records go: a list of rules, the first whose `match` fits the topic wins',
+  'tables[].value':
+    'How the value of a record becomes columns, for `layout: typed`; `value: json` is short for a map with the format alone',
+  'tables[].key': 'How the key of a record becomes columns, for `layout: typed`; the options of `value`, and',
   quarantine: 'What happens with records that cannot be decoded',
   shutdown: 'How a run ends',
   retention: 'How long the checkpoint keeps its batches',
@@ -187,7 +191,13 @@ const keeping: Option[] = [
   },
 ];
 
-export const OPTIONS: readonly Option[] = [...pipeline, ...SOURCE_OPTIONS, ...TABLE_OPTIONS, ...keeping];
+export const OPTIONS: readonly Option[] = [
+  ...pipeline,
+  ...SOURCE_OPTIONS,
+  ...TABLE_OPTIONS,
+  ...FORMAT_OPTIONS,
+  ...keeping,
+];
 
 const refused = (section: Section, keys: string[], instead: string): UnsupportedOption[] =>
   keys.map((key) => ({ section, key, instead }));
@@ -201,17 +211,7 @@ export const UNSUPPORTED: readonly UnsupportedOption[] = [
     values: ['rest', 'glue', 'file', 'hive', 'jdbc'],
     instead: 'use type: sqlite',
   },
-  {
-    section: 'tables[]',
-    key: 'layout',
-    values: ['typed'],
-    instead: 'use layout: bronze, which keeps the bytes as they are',
-  },
-  ...refused(
-    'tables[]',
-    ['value', 'key', 'schema', 'merge', 'transform', 'evolve', 'route', 'compat', 'forEachBatch'],
-    'it belongs to typed layouts; use layout: bronze',
-  ),
+  ...refused('tables[]', ['merge', 'transform', 'forEachBatch'], 'leave it out'),
   {
     section: 'source',
     key: 'commitOffsetsToKafka',

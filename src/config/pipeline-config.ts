@@ -1,8 +1,10 @@
 /** The pipeline as the engine sees it: every default filled in, every unit resolved. Made by `loadPipeline`. */
 import type { TokenInput } from '../core/oauth-token.ts';
 import type { ParquetCodec } from '../core/parquet-codec.ts';
+import type { StructType } from '../core/schema.ts';
 import type { Secret } from '../core/secret.ts';
 import type { Trigger } from '../core/trigger.ts';
+import type { EvolveRule, ValueFormat } from '../core/value-format.ts';
 
 export interface PipelineConfig {
   name: string;
@@ -73,12 +75,18 @@ export type StartingPosition =
 export interface TableRule {
   /** A topic, or a pattern with `*` and `?`. The first rule that matches wins. */
   match: string;
-  layout: 'bronze';
+  layout: 'bronze' | 'typed';
   /** May hold `${topic}`. */
   table: string;
   /** For example `dt`, `hour`, `hours(kafka_timestamp)`, `bucket(16, key)`. */
   partitionBy: string[];
   timeZone: string;
+  /** How value and key become columns; null: not at all (always so in bronze tables). */
+  value: TypedPart | null;
+  key: TypedPart | null;
+  /** Typed: the columns of the bronze layout that say where a row came from. */
+  provenance: string[];
+  evolve: EvolveRule;
   valueType: 'string' | 'binary';
   keyType: 'binary' | 'string';
   tombstones: 'keep' | 'drop';
@@ -93,3 +101,25 @@ export interface TableRule {
   /** Table properties given at creation. */
   properties: Record<string, string>;
 }
+
+/** The value or the key of a typed table. */
+export interface TypedPart {
+  format: ValueFormat;
+  /** Stands before the column names of this part; empty for the value. */
+  prefix: string;
+  columns: ColumnsFrom;
+  /** Of the registry; may hold `${topic}`. */
+  subject: string;
+}
+
+/** Where the columns of a part come from. */
+export type ColumnsFrom =
+  | { from: 'given'; struct: StructType }
+  /** What an existing table has; it must be there. */
+  | { from: 'table' }
+  /** The latest schema of the subject. */
+  | { from: 'registry' }
+  /** The first records of the first batch. */
+  | { from: 'infer'; records: number }
+  /** `table` where it is there, else `registry` for formats that stand in one. */
+  | { from: 'auto' };

@@ -4,6 +4,8 @@ import type { TokenInput } from '../core/oauth-token.ts';
 import type { ParquetCodec } from '../core/parquet-codec.ts';
 import type { Secret } from '../core/secret.ts';
 import { DEFAULT_TRIGGER, type Trigger } from '../core/trigger.ts';
+import type { EvolveRule } from '../core/value-format.ts';
+import { typedPart } from './formats.ts';
 import type { StartingOffsets } from './option-types.ts';
 import { findOption } from './options.ts';
 import { parsePartitionField } from './partition-field.ts';
@@ -144,11 +146,18 @@ function fullPaths(options: Record<string, string>, cwd: string): Record<string,
 
 function tableRule(values: Values, index: number): TableRule {
   const get = <T>(key: string): T | undefined => values.get<T>('tables[]', key, index);
+  const layout = get<TableRule['layout']>('layout')!;
   return {
     match: get<string>('match')!,
-    layout: 'bronze',
+    layout,
+    value: layout === 'typed' ? typedPart(values, index, 'value') : null,
+    key: layout === 'typed' ? typedPart(values, index, 'key') : null,
+    provenance: layout === 'typed' ? [...new Set(get<string[]>('provenance')!)] : [],
+    evolve: layout === 'typed' ? get<EvolveRule>('evolve')! : 'none',
     table: get<string>('table')!,
-    partitionBy: get<string[]>('partitionBy')!.map(canonicalPartitionField),
+    partitionBy: (get<string[]>('partitionBy') ?? (layout === 'typed' ? [] : ['dt', 'hour'])).map(
+      canonicalPartitionField,
+    ),
     timeZone: get<string>('timeZone')!,
     valueType: get<TableRule['valueType']>('valueType')!,
     keyType: get<TableRule['keyType']>('keyType')!,

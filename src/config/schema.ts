@@ -22,6 +22,10 @@ function describe(option: Option): string {
 function sectionSchema(section: Section): z.ZodType {
   const shape: Record<string, z.ZodType> = {};
   for (const option of optionsOf(section)) shape[option.key] = fieldSchema(option);
+  if (section === 'tables[]') {
+    shape.value = sectionSchema('tables[].value').optional();
+    shape.key = sectionSchema('tables[].key').optional();
+  }
   return z.strictObject(shape).meta({ description: SECTION_DOCS[section] });
 }
 
@@ -72,6 +76,11 @@ export function pipelineJsonSchema(): object {
       description: 'Any other option of a Kafka client.',
     },
   };
+  const rule = (schema.properties.tables.items as JsonSchemaNode).properties;
+  for (const part of ['value', 'key'] as const) {
+    const { description, ...map } = rule[part];
+    rule[part] = { description, anyOf: [map, { type: 'string' }] } as unknown as JsonSchemaNode;
+  }
   const { description, default: byDefault, ...map } = schema.properties.trigger;
   schema.properties.trigger = {
     description,
@@ -84,7 +93,7 @@ export function pipelineJsonSchema(): object {
 /** Every top-level key of a file. */
 export function topLevelKeys(): string[] {
   const keys = OPTIONS.map((option) =>
-    option.section === '' ? option.key : option.section.replace('[]', ''),
+    option.section === '' ? option.key : option.section.replace(/\[\].*/, ''),
   );
   return [...new Set(keys)];
 }

@@ -17,8 +17,8 @@ export const TABLE_OPTIONS: readonly Option[] = [
   {
     section: 'tables[]',
     key: 'layout',
-    doc: '`bronze`: value and key as they are, with topic, partition, offset and time beside them.',
-    type: { kind: 'choice', values: ['bronze'] },
+    doc: '`bronze`: value and key as they are, with topic, partition, offset and time beside them. `typed`: value and key decoded into columns, see `value` and `key`.',
+    type: { kind: 'choice', values: ['bronze', 'typed'] },
     default: 'bronze',
     since: SINCE,
   },
@@ -38,9 +38,24 @@ export const TABLE_OPTIONS: readonly Option[] = [
   {
     section: 'tables[]',
     key: 'partitionBy',
-    doc: 'Columns and transforms: `dt`, `hour`, `hours(kafka_timestamp)`, `days(...)`, `months(...)`, `years(...)`, `bucket(16, key)`, `truncate(4, topic)`, `identity(topic)`. An existing table keeps its own.',
+    doc: 'Columns and transforms: `dt`, `hour`, `hours(kafka_timestamp)`, `days(...)`, `months(...)`, `years(...)`, `bucket(16, key)`, `truncate(4, topic)`, `identity(topic)`. An existing table keeps its own. The default is `dt, hour` of bronze tables, none of typed ones.',
     type: { kind: 'list' },
-    default: ['dt', 'hour'],
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'provenance',
+    doc: 'Typed: the columns that say where a row came from, of `topic`, `kafka_partition`, `kafka_offset` (these three are what `sluice verify` needs), `kafka_timestamp`, `ingested_at`, `dt`, `hour`, `key`, `value` (the bytes as they came), `headers`; an empty list for none.',
+    type: { kind: 'list' },
+    default: ['topic', 'kafka_partition', 'kafka_offset', 'kafka_timestamp'],
+    since: SINCE,
+  },
+  {
+    section: 'tables[]',
+    key: 'evolve',
+    doc: 'Typed: how the table follows the records. `none`: not at all. `add`: new fields become columns, and required columns optional. `widen`: beside that int becomes long, float double, and decimals get more digits. Nothing is ever narrowed, dropped or renamed.',
+    type: { kind: 'choice', values: ['none', 'add', 'widen'] },
+    default: 'none',
     since: SINCE,
   },
   {

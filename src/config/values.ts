@@ -1,4 +1,4 @@
-import type { Option, Section } from './option.ts';
+import { type Option, ruleSection, type Section } from './option.ts';
 import { type OptionType, parseOption } from './option-types.ts';
 import { findOption } from './options.ts';
 import { isMap, pathKey, type SourceTree } from './source-tree.ts';
@@ -11,13 +11,14 @@ export class Values {
     this.tree = tree;
   }
 
-  /** The map of a section, empty where it is absent. `tables[]` needs the rule's number. */
+  /** The map of a section, empty where it is absent. `tables[]` and what lies in it need the rule's number. */
   map(section: Section, index?: number): Record<string, unknown> {
     const root = isMap(this.tree.value) ? this.tree.value : {};
     if (section === '') return root;
-    if (section !== 'tables[]') return isMap(root[section]) ? (root[section] as Record<string, unknown>) : {};
-    const rules = this.rules();
-    return isMap(rules[index ?? 0]) ? (rules[index ?? 0] as Record<string, unknown>) : {};
+    const inRule = ruleSection(section);
+    if (inRule === undefined) return asMap(root[section]);
+    const rule = asMap(this.rules()[index ?? 0]);
+    return inRule === '' ? rule : asMap(rule[inRule]);
   }
 
   /** The list under `tables`, or the default one. */
@@ -28,7 +29,9 @@ export class Values {
 
   path(section: Section, key: string, index?: number): (string | number)[] {
     if (section === '') return [key];
-    return section === 'tables[]' ? ['tables', index ?? 0, key] : [section, key];
+    const inRule = ruleSection(section);
+    if (inRule === undefined) return [section, key];
+    return inRule === '' ? ['tables', index ?? 0, key] : ['tables', index ?? 0, inRule, key];
   }
 
   has(section: Section, key: string, index?: number): boolean {
@@ -55,4 +58,8 @@ export class Values {
 
 function parse<T>(type: OptionType, value: unknown): T | undefined {
   return value === undefined ? undefined : (parseOption(type, value) as T | undefined);
+}
+
+function asMap(value: unknown): Record<string, unknown> {
+  return isMap(value) ? value : {};
 }

@@ -80,3 +80,9 @@ export interface RegisteredSchema {
   /** By the name under which the schema refers to it, in the order in which they must be read: a referred one first. */
   references: { name: string; schema: string }[];
 }
+
+/**
+ * How a table follows its records: `add`: new columns, required ones become optional; `widen`: beside it int to long,
+ * float to double, more digits for decimals.
+ */
+export type EvolveRule = 'none' | 'add' | 'widen';

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import {
   defineConfig,
+  type FormatInput,
   type PipelineInput,
   type SourceInput,
   type TableInput,
@@ -37,6 +38,10 @@ const source: Record<keyof Omit<SourceInput, `kafka.${string}`> | 'kafka.bootstr
 const table: Record<keyof TableInput, true> = {
   match: true,
   layout: true,
+  value: true,
+  key: true,
+  provenance: true,
+  evolve: true,
   table: true,
   partitionBy: true,
   timeZone: true,
@@ -70,13 +75,40 @@ const top: Record<keyof PipelineInput, true> = {
   http: true,
 };
 
+const format: Record<keyof FormatInput, true> = {
+  format: true,
+  schema: true,
+  subject: true,
+  inferRecords: true,
+  mode: true,
+  corruptRecordColumn: true,
+  compat: true,
+  unknownFields: true,
+  restColumn: true,
+  caseInsensitive: true,
+  timestampUnit: true,
+  decimalRounding: true,
+  nullDocument: true,
+  delimiter: true,
+  quote: true,
+  escape: true,
+  nullValue: true,
+  framing: true,
+  writerSchema: true,
+  readerSchema: true,
+  message: true,
+};
+
 it('the types of defineConfig name every option', () => {
   const declared = optionsOf('source')
     .map((option) => option.key)
     .filter((key) => !key.startsWith('kafka.') || key === 'kafka.bootstrap.servers');
   expect(Object.keys(source).sort()).toEqual(declared.sort());
   expect(Object.keys(table).sort()).toEqual(
-    optionsOf('tables[]')
+    [...optionsOf('tables[]').map((option) => option.key), 'value', 'key'].sort(),
+  );
+  expect(Object.keys(format).sort()).toEqual(
+    optionsOf('tables[].value')
       .map((option) => option.key)
       .sort(),
   );

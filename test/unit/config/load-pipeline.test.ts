@@ -118,6 +118,10 @@ describe('a whole file', () => {
         {
           match: '*',
           layout: 'bronze',
+          value: null,
+          key: null,
+          provenance: [],
+          evolve: 'none',
           table: 'bronze.${topic}',
           partitionBy: ['dt', 'hour'],
           timeZone: 'UTC',
@@ -315,7 +319,6 @@ describe('what this version does not do', () => {
   it.each([
     ['engine: spark', 'engine'],
     ['alerts: [{ lag: 5 }]', 'alerts'],
-    ['tables: [{ match: "*", layout: typed }]', 'tables[0].layout'],
     ['tables: [{ match: "*", merge: { on: [id] } }]', 'tables[0].merge'],
     ['lakehouse: {}', 'lakehouse'],
   ])('%s is refused plainly', async (line, path) => {

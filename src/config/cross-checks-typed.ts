@@ -1,0 +1,135 @@
+/** Checks between the options of a typed rule. */
+
+import { isSluiceError, messageOf } from '../errors.ts';
+import { shown } from './check.ts';
+import { parseSchemaText } from './column-schema.ts';
+import type { Report } from './fault.ts';
+import type { Part } from './formats.ts';
+import type { Values } from './values.ts';
+
+/** Provenance columns that a typed table may have: those of the bronze layout. */
+const PROVENANCE = [
+  'topic',
+  'kafka_partition',
+  'kafka_offset',
+  'kafka_timestamp',
+  'ingested_at',
+  'dt',
+  'hour',
+  'key',
+  'value',
+  'headers',
+];
+
+/** Options of one format only: given for another they would be passed over. */
+const FORMATS_OF: Readonly<Record<string, readonly string[]>> = {
+  compat: ['json', 'json-schema'],
+  unknownFields: ['json', 'json-schema'],
+  restColumn: ['json', 'json-schema'],
+  caseInsensitive: ['json', 'json-schema'],
+  nullDocument: ['json', 'json-schema'],
+  timestampUnit: ['json', 'json-schema', 'csv'],
+  decimalRounding: ['json', 'json-schema', 'csv'],
+  delimiter: ['csv'],
+  quote: ['csv'],
+  escape: ['csv'],
+  nullValue: ['csv'],
+  framing: ['avro'],
+  writerSchema: ['avro'],
+  readerSchema: ['avro'],
+  message: ['protobuf'],
+};
+
+/** Adds what contradicts itself in rule `index`. */
+export function checkTyped(values: Values, index: number, fault: Report): void {
+  const at = (key: string) => values.path('tables[]', key, index);
+  const layout = values.get<string>('tables[]', 'layout', index);
+  const given = (key: string): boolean => values.has('tables[]', key, index);
+  if (layout === 'bronze') {
+    for (const key of ['value', 'key', 'provenance', 'evolve'])
+      if (given(key)) fault('CONTRADICTION', at(key), 'this is for typed tables; give `layout: typed` too');
+    return;
+  }
+  if (layout !== 'typed') return;
+  if (!given('value') && !given('key'))
+    fault(
+      'MISSING_OPTION',
+      at('value'),
+      'a typed table needs `value`, `key` or both, for example `value: { format: json, schema: "id BIGINT" }`',
+    );
+  for (const key of ['valueType', 'keyType'])
+    if (given(key))
+      fault(
+        'CONTRADICTION',
+        at(key),
+        'this is for bronze tables; the types of typed tables are in their schema',
+      );
+  for (const name of values.get<string[]>('tables[]', 'provenance', index) ?? [])
+    if (!PROVENANCE.includes(name))
+      fault('WRONG_VALUE', at('provenance'), `expected ${PROVENANCE.join(', ')}; found ${shown(name)}`);
+  for (const part of ['value', 'key'] as const) if (given(part)) checkPart(values, index, part, fault);
+}
+
+function checkPart(values: Values, index: number, part: Part, fault: Report): void {
+  const section = `tables[].${part}` as const;
+  const at = (key: string) => values.path(section, key, index);
+  const get = <T>(key: string): T | undefined => values.get<T>(section, key, index);
+  const given = (key: string): boolean => values.has(section, key, index);
+  const format = get<string>('format');
+  if (format === undefined) return;
+  for (const [key, formats] of Object.entries(FORMATS_OF))
+    if (given(key) && !formats.includes(format))
+      fault('CONTRADICTION', at(key), `this is for ${formats.join(' and ')}; the format is ${format}`);
+  if (given('corruptRecordColumn') && get('mode') !== 'permissive')
+    fault(
+      'CONTRADICTION',
+      at('corruptRecordColumn'),
+      'only `mode: permissive` fills it; else a record at fault is no row',
+    );
+  if (given('restColumn') && get('unknownFields') !== 'rest')
+    fault('CONTRADICTION', at('restColumn'), 'only `unknownFields: rest` fills it');
+  const framing = get<string>('framing');
+  const inRegistry =
+    format === 'protobuf' || format === 'json-schema' || (format === 'avro' && framing === 'confluent');
+  if (format === 'avro' && framing !== 'confluent' && !given('writerSchema'))
+    fault(
+      'MISSING_OPTION',
+      at('writerSchema'),
+      `framing ${framing} needs the schema that the values were written with`,
+    );
+  if (format === 'avro' && framing === 'confluent' && given('writerSchema'))
+    fault(
+      'CONTRADICTION',
+      at('writerSchema'),
+      'with a registry the frame says which schema a value was written with; give `readerSchema` to resolve to one',
+    );
+  checkSchema(get('schema'), format, inRegistry, (message) => fault('WRONG_VALUE', at('schema'), message));
+  for (const key of ['quote', 'escape', 'delimiter']) {
+    const text = get<string>(key);
+    if (given(key) && text !== undefined && (text.length !== 1 || text.charCodeAt(0) > 127))
+      fault('WRONG_VALUE', at(key), `expected one ASCII character, found ${shown(text)}`);
+  }
+}
+
+function checkSchema(
+  schema: unknown,
+  format: string,
+  inRegistry: boolean,
+  wrong: (message: string) => void,
+): void {
+  if (schema === undefined || schema === 'table') return;
+  if (schema === 'registry') {
+    if (!inRegistry) wrong(`a registry has no schemas of ${format} values`);
+    return;
+  }
+  if (schema === 'infer') {
+    if (format !== 'json') wrong(`only the columns of json can be inferred; give a schema for ${format}`);
+    return;
+  }
+  try {
+    parseSchemaText(schema as string | object);
+  } catch (error) {
+    if (!isSluiceError(error)) throw error;
+    wrong(messageOf(error).replace(/^CONFIG_INVALID:\s*/, ''));
+  }
+}
