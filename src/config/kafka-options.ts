@@ -163,16 +163,24 @@ export const KAFKA_OPTIONS: readonly Option[] = [
       default: '5 minutes',
     },
   ),
-  kafka('request.timeout.ms', 'How long one request waits for its answer before it is tried again.', {
-    type: { kind: 'integer', min: 1, max: 3_600_000 },
-    unit: 'ms',
-    default: 30_000,
-  }),
-  kafka('socket.connection.setup.timeout.ms', 'How long a connection may take to be made.', {
-    type: { kind: 'integer', min: 1, max: 3_600_000 },
-    unit: 'ms',
-    default: 10_000,
-  }),
+  kafka(
+    'request.timeout.ms',
+    'How long one request waits for its answer before it is tried again; where it is left out, no longer than a third of kafka.request.deadline.',
+    {
+      type: { kind: 'integer', min: 1, max: 3_600_000 },
+      unit: 'ms',
+      default: 30_000,
+    },
+  ),
+  kafka(
+    'socket.connection.setup.timeout.ms',
+    'How long a connection may take to be made; where it is left out, no longer than a third of kafka.request.deadline.',
+    {
+      type: { kind: 'integer', min: 1, max: 3_600_000 },
+      unit: 'ms',
+      default: 10_000,
+    },
+  ),
   kafka('group.id', 'Accepted for the sake of Spark jobs.', {
     noEffect: 'Sluice reads without a consumer group; the checkpoint says how far it has read',
   }),

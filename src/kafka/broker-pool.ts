@@ -17,6 +17,9 @@ export interface BrokerInfo extends BrokerAddress {
   readonly rack: string | null;
 }
 
+/** For this long a broker that failed is tried after all others. */
+const SHUNNED_MS = 30_000;
+
 /** The connections of one client: one per broker, opened when first needed, opened anew when they broke. */
 export class BrokerPool {
   brokers = new Map<number, BrokerInfo>();
@@ -27,6 +30,8 @@ export class BrokerPool {
   private security: Promise<BrokerSecurity> | null = null;
   private readonly open = new Map<string, Promise<BrokerConnection>>();
   private readonly dedicated = new Set<BrokerConnection>();
+  /** When a connection was last lost, or could not be made, by address. */
+  private readonly failedAt = new Map<string, number>();
   private closed = false;
 
   constructor(options: KafkaClientOptions, settings: ClientSettings) {
@@ -53,14 +58,14 @@ export class BrokerPool {
     connection.close();
   }
 
-  /** A connection to whichever broker answers: the open one, else a known broker, else a bootstrap address. */
+  /**
+   * A connection to whichever broker answers: a known broker, else a bootstrap address; those that failed a moment ago
+   * come last. A broker that hangs costs a whole time-out each time it is asked.
+   */
   async any(): Promise<BrokerConnection> {
-    const known = [...this.brokers.values()];
     const tried: string[] = [];
     const errors: unknown[] = [];
-    for (const address of [...known, ...this.settings.bootstrap]) {
-      const name = formatAddress(address);
-      if (tried.includes(name)) continue;
+    for (const [name, address] of this.candidates()) {
       tried.push(name);
       try {
         return await this.shared(address);
@@ -83,6 +88,28 @@ export class BrokerPool {
       );
     }
     this.open.clear();
+  }
+
+  private candidates(): (readonly [string, BrokerAddress])[] {
+    const all = new Map<string, BrokerAddress>();
+    for (const address of [...this.brokers.values(), ...this.settings.bootstrap]) {
+      const name = formatAddress(address);
+      if (!all.has(name)) all.set(name, address);
+    }
+    const since = this.now() - SHUNNED_MS;
+    const failed = ([name]: readonly [string, unknown]): number => {
+      const at = this.failedAt.get(name) ?? Number.NEGATIVE_INFINITY;
+      return at > since ? at : Number.NEGATIVE_INFINITY;
+    };
+    // A stable sort: without failures the order stays, and of those that failed the one that had longest to recover is first.
+    return [...all].sort((a, b) => {
+      const [one, other] = [failed(a), failed(b)];
+      return one === other ? 0 : one - other;
+    });
+  }
+
+  private now(): number {
+    return this.options.now?.() ?? performance.now();
   }
 
   private addressOf(id: number): BrokerInfo {
@@ -136,6 +163,7 @@ export class BrokerPool {
         principal: security?.principal,
         random: this.options.random,
         now: this.options.now,
+        onLost: () => this.failedAt.set(formatAddress(address), this.now()),
       };
       try {
         return await BrokerConnection.open(options);

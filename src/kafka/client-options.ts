@@ -67,8 +67,10 @@ function withoutPrefix(name: string): string {
 
 /** Checks `kafka.*` and takes what the connections need. Throws CONFIG_INVALID and UNSUPPORTED. */
 export function readClientSettings(options: KafkaClientOptions): ClientSettings {
-  let requestTimeoutMs = 30_000;
-  let connectTimeoutMs = 10_000;
+  // A deadline that is shorter than one request would leave no second try: what is not said is fitted to it.
+  const third = Math.max(1000, Math.floor(options.requestDeadlineMs / 3));
+  let requestTimeoutMs = Math.min(30_000, third);
+  let connectTimeoutMs = Math.min(10_000, third);
   let rack: string | null = null;
   const unused: string[] = [];
   for (const [name, value] of Object.entries(options.kafka)) {

@@ -9,7 +9,7 @@ import {
   readClientSettings,
 } from './client-options.ts';
 import type { BrokerConnection } from './connection.ts';
-import { brokerError, type Peer } from './errors.ts';
+import { brokerError, leaderless, type Peer } from './errors.ts';
 import {
   EARLIEST_TIMESTAMP,
   LATEST_TIMESTAMP,
@@ -21,7 +21,7 @@ import { type RetryOptions, retrying } from './retry.ts';
 
 export interface PartitionLeader {
   readonly partition: number;
-  /** Broker id; -1 where the partition has no leader now (only when all topics were asked for). */
+  /** Broker id; -1 where the partition has no leader now (only when all topics were asked for, or by `metadataNow`). */
   readonly leader: number;
   /** -1 where the broker does not tell. */
   readonly leaderEpoch: number;
@@ -77,6 +77,8 @@ export class ClusterView {
   protected readonly log: (line: KafkaLogLine) => void;
   private readonly closing = new AbortController();
   private leaders = new Map<string, PartitionLeader>();
+  /** Partitions that had no leader when they were asked for last, each with the error that says so. */
+  private leaderless = new Map<string, SluiceError>();
   private id: string | null = null;
   private controller = -1;
 
@@ -123,19 +125,49 @@ export class ClusterView {
     };
   }
 
-  /** Asks for topics by name, or for all (null). Never creates one. Topics that do not exist are listed in `missing`. */
+  /**
+   * Asks for topics by name, or for all (null). Never creates one. Topics that do not exist are listed in `missing`. By
+   * name, it waits until every partition has a leader.
+   */
   metadata(topics: readonly string[] | null): Promise<ClusterMetadata> {
     const of =
       topics === null ? 'all topics' : topics.length === 0 ? 'the cluster' : `topic ${topics.join(', ')}`;
-    return this.retrying(`asking for the metadata of ${of}`, () => this.askMetadata(topics));
+    return this.retrying(`asking for the metadata of ${of}`, async () => {
+      const metadata = await this.askMetadata(topics);
+      if (topics !== null) for (const topic of metadata.topics) this.needLeaders(topic);
+      return metadata;
+    });
+  }
+
+  /** One question, without another try; a partition may have no leader. For a caller that has a deadline of its own. */
+  metadataNow(topics: readonly string[]): Promise<ClusterMetadata> {
+    return this.askMetadata(topics);
+  }
+
+  /** Why a partition of the newest metadata has no leader; undefined where it has one. */
+  leaderlessError(topic: string, partition: number): SluiceError | undefined {
+    return this.leaderless.get(topicPartitionKey(topic, partition));
+  }
+
+  private needLeaders({ topic, partitions }: TopicMetadata): void {
+    for (const { partition } of partitions) {
+      const error = this.leaderlessError(topic, partition);
+      if (error !== undefined) throw error;
+    }
   }
 
   /** The leader as the newest metadata has it. Asks for it where it is not known. */
   async leaderOf(topic: string, partition: number): Promise<PartitionLeader> {
+    if (!this.leaders.has(topicPartitionKey(topic, partition))) await this.askMetadata([topic]);
+    return this.knownLeader(topic, partition);
+  }
+
+  private knownLeader(topic: string, partition: number): PartitionLeader {
     const key = topicPartitionKey(topic, partition);
-    if (!this.leaders.has(key)) await this.askMetadata([topic]);
     const leader = this.leaders.get(key);
     if (leader !== undefined) return leader;
+    const without = this.leaderless.get(key);
+    if (without !== undefined) throw without;
     throw new SluiceError('TOPIC_NOT_FOUND', `partition ${key} does not exist on the cluster`, {
       retryable: true,
       context: { topic, partition },
@@ -317,7 +349,7 @@ export class ClusterView {
     if (unknown.size > 0) await this.askMetadata([...unknown]);
     const groups = new Map<number, { item: P; leaderEpoch: number }[]>();
     for (const item of asked) {
-      const { leader, leaderEpoch } = await this.leaderOf(item.topic, item.partition);
+      const { leader, leaderEpoch } = this.knownLeader(item.topic, item.partition);
       const group = groups.get(leader);
       if (group === undefined) groups.set(leader, [{ item, leaderEpoch }]);
       else group.push({ item, leaderEpoch });
@@ -341,14 +373,21 @@ export class ClusterView {
     this.id = response.clusterId;
     this.controller = response.controllerId;
     this.pool.brokers = new Map(response.brokers.map((b) => [b.id, b]));
-    const { found, missing } = readTopics(response, topics, connection);
+    const { found, missing, without } = readTopics(response, topics, connection);
     for (const { topic, partitions } of found) {
       for (const p of partitions) {
         const key = topicPartitionKey(topic, p.partition);
-        if (p.leader >= 0) this.leaders.set(key, p);
-        else this.leaders.delete(key);
+        if (p.leader >= 0) {
+          this.leaders.set(key, p);
+          this.leaderless.delete(key);
+        } else this.leaders.delete(key);
       }
     }
+    for (const error of without)
+      this.leaderless.set(
+        topicPartitionKey(error.context.topic as string, error.context.partition as number),
+        error,
+      );
     const { clusterId, controllerId, brokers } = response;
     return { clusterId, controllerId, brokers, topics: found, missing };
   }
@@ -359,16 +398,17 @@ function readTopics(
   response: MetadataResponse,
   asked: readonly string[] | null,
   peer: Peer,
-): { found: TopicMetadata[]; missing: string[] } {
+): { found: TopicMetadata[]; missing: string[]; without: SluiceError[] } {
   const found: TopicMetadata[] = [];
   const missing: string[] = [];
+  const without: SluiceError[] = [];
   for (const t of response.topics) {
     const topic = t.topic ?? '';
     if (t.errorCode === BROKER_ERROR.UNKNOWN_TOPIC_OR_PARTITION) missing.push(topic);
     else if (t.errorCode !== 0) {
       // A pattern looks at all topics: one that is being made, or that we may not see, must not stop it.
       if (asked !== null) throw brokerError(t.errorCode, `asking for topic ${topic}`, peer, { topic });
-    } else found.push(readTopic(t, topic, asked !== null, peer.address));
+    } else found.push(readTopic(t, topic, peer, without));
   }
   for (const topic of asked ?? []) {
     if (missing.includes(topic) || found.some((f) => f.topic === topic)) continue;
@@ -376,30 +416,32 @@ function readTopics(
       context: { topic },
     });
   }
-  return { found, missing };
+  return { found, missing, without };
 }
 
+/** Adds to `without` an error for each partition that has no leader. */
 function readTopic(
   t: MetadataResponse['topics'][number],
   topic: string,
-  leadersNeeded: boolean,
-  broker: string,
+  peer: Peer,
+  without: SluiceError[],
 ): TopicMetadata {
   const partitions: PartitionLeader[] = [];
-  for (const { partition, errorCode, leader, leaderEpoch } of t.partitions) {
-    if (leader < 0 && leadersNeeded) {
+  for (const { partition, errorCode, leader, leaderEpoch, replicas, offline } of t.partitions) {
+    if (leader < 0) {
       const code = errorCode !== 0 && brokerErrorKind(errorCode) !== 'fatal' ? errorCode : 5;
-      throw brokerError(code, `asking for the leader of ${topicPartitionKey(topic, partition)}`, broker, {
-        topic,
-        partition,
-      });
+      without.push(leaderless(code, peer, { topic, partition, replicas, offline }));
     }
     partitions.push({ partition, leader, leaderEpoch });
   }
   if (partitions.length === 0) {
-    throw new SluiceError('BROKER_ERROR', `broker ${broker} answered topic ${topic} without partitions`, {
-      context: { topic },
-    });
+    throw new SluiceError(
+      'BROKER_ERROR',
+      `broker ${peer.address} answered topic ${topic} without partitions`,
+      {
+        context: { topic },
+      },
+    );
   }
   partitions.sort((a, b) => a.partition - b.partition);
   return { topic, topicId: t.topicId, internal: t.internal, partitions };

@@ -35,6 +35,8 @@ export interface ConnectionOptions {
   readonly random?: () => number;
   /** Milliseconds on a clock that never goes back. */
   readonly now?: () => number;
+  /** Called when the connection breaks, or could not be made; not when we close it. */
+  readonly onLost?: () => void;
 }
 
 export interface CallOptions {
@@ -42,8 +44,11 @@ export interface CallOptions {
   readonly target?: FrameTarget;
   /** Default: the connection's. */
   readonly timeoutMs?: number;
-  /** Each byte of the response starts the time-out anew: for responses that take long because they are large. */
-  readonly timeoutFromLastByte?: boolean;
+  /**
+   * Each byte of the response starts the time-out anew, for responses that take long because they are large; but the whole
+   * of it must come within this time, or a trickle would go on for ever.
+   */
+  readonly wholeWithinMs?: number;
 }
 
 interface Pending {
@@ -53,7 +58,9 @@ interface Pending {
   readonly resolve: (length: number) => void;
   readonly reject: (error: SluiceError) => void;
   readonly timer: NodeJS.Timeout;
-  readonly timeoutFromLastByte: boolean;
+  readonly wholeWithinMs: number | null;
+  /** When its first byte came; null before. Not when it was sent: it may wait behind others, and for room of ours. */
+  begunAtMs: number | null;
   /** A large frame has its own bound (`target.reserve`); a control message has ours. */
   readonly maxBytes: number;
 }
@@ -75,6 +82,7 @@ export class BrokerConnection implements FrameSink {
   private correlationId = 0;
   private versions = new Map<number, { min: number; max: number }>();
   private failure: SluiceError | null = null;
+  private closing = false;
   private stage: Stage = 'connecting';
   /** When to log in again; infinite where the login holds as long as the connection does. */
   private renewAtMs = Number.POSITIVE_INFINITY;
@@ -183,6 +191,9 @@ export class BrokerConnection implements FrameSink {
   resumeReading(): void {
     if (!this.assembler.blocked || this.failure !== null) return;
     try {
+      const head = this.pending[0];
+      // The time of the broker begins anew: so far it was ours.
+      if (head !== undefined && head.begunAtMs !== null) head.begunAtMs = this.now();
       if (this.assembler.resume()) this.socket.resume();
     } catch (e) {
       this.fail(e instanceof SluiceError ? e : new SluiceError('INTERNAL', messageOf(e), { cause: e }));
@@ -190,6 +201,7 @@ export class BrokerConnection implements FrameSink {
   }
 
   close(): void {
+    this.closing = true;
     this.lost('the connection was closed by Sluice');
   }
 
@@ -204,18 +216,23 @@ export class BrokerConnection implements FrameSink {
     const timeoutMs = options.timeoutMs ?? this.options.requestTimeoutMs;
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.lost(`no answer within ${timeoutMs} ms`);
+        // Where it is we who do not read, for want of room, the broker is not to blame.
+        if (this.assembler.blocked) timer.refresh();
+        else if (pending.begunAtMs === null) this.lost(`no answer within ${timeoutMs} ms`);
+        else this.lost(`no further byte within ${timeoutMs} ms (${this.assembler.progress})`);
       }, timeoutMs);
-      this.pending.push({
+      const pending: Pending = {
         correlationId,
         what,
         target,
         resolve,
         reject,
         timer,
-        timeoutFromLastByte: options.timeoutFromLastByte ?? false,
+        wholeWithinMs: options.wholeWithinMs ?? null,
+        begunAtMs: null,
         maxBytes: target instanceof SingleFrame ? MAX_CONTROL_FRAME_BYTES : 0x7fffffff,
-      });
+      };
+      this.pending.push(pending);
       this.socket.write(bytes);
     });
   }
@@ -286,7 +303,9 @@ export class BrokerConnection implements FrameSink {
     let answer: ApiVersionsResponse;
     const target = new SingleFrame();
     try {
-      answer = await this.send(apiVersions, null, { version: apiVersions.max, target });
+      // Part of making the connection: a broker that hangs still lets the kernel accept it.
+      const timeoutMs = Math.min(this.options.connectTimeoutMs, this.options.requestTimeoutMs);
+      answer = await this.send(apiVersions, null, { version: apiVersions.max, target, timeoutMs });
     } catch (e) {
       if (target.bytes.length < 6 || target.bytes.readInt16BE(4) !== BROKER_ERROR.UNSUPPORTED_VERSION)
         throw e;
@@ -301,14 +320,23 @@ export class BrokerConnection implements FrameSink {
 
   private onBytes(count: number, buffer: Uint8Array): boolean {
     if (this.failure !== null) return false;
-    const head = this.pending[0];
-    if (head?.timeoutFromLastByte) head.timer.refresh();
     try {
-      return this.assembler.onBytes(count, buffer);
+      const goOn = this.assembler.onBytes(count, buffer);
+      this.expectRest();
+      return goOn;
     } catch (e) {
       this.fail(e instanceof SluiceError ? e : new SluiceError('INTERNAL', messageOf(e), { cause: e }));
       return false;
     }
+  }
+
+  /** Bytes have come: those that are still missing of the answer have their time anew, within the time of the whole. */
+  private expectRest(): void {
+    const head = this.pending[0];
+    if (head === undefined || head.wholeWithinMs === null || !this.assembler.inFrame) return;
+    head.begunAtMs ??= this.now();
+    if (this.assembler.blocked || this.now() - head.begunAtMs <= head.wholeWithinMs) head.timer.refresh();
+    else this.lost(`no whole answer within ${head.wholeWithinMs} ms (${this.assembler.progress})`);
   }
 
   targetOf(length: number, head: Uint8Array): FrameTarget {
@@ -350,6 +378,7 @@ export class BrokerConnection implements FrameSink {
   private fail(error: SluiceError): void {
     if (this.failure !== null) return;
     this.failure = error;
+    if (!this.closing) this.options.onLost?.();
     for (const pending of this.pending.splice(0)) {
       clearTimeout(pending.timer);
       pending.reject(error);

@@ -18,15 +18,36 @@ export function brokerError(
   doing: string,
   peer: string | Peer,
   context: Record<string, unknown> = {},
+  detail = '',
 ): SluiceError {
   const kind = brokerErrorKind(code);
   const broker = typeof peer === 'string' ? peer : peer.address;
   const right = missingRight(code, typeof peer === 'string' ? null : peer.principal, context.topic);
   const ours: ErrorCode = kind === 'auth' ? 'KAFKA_AUTH' : 'BROKER_ERROR';
-  return new SluiceError(ours, `${doing}: broker ${broker} answered ${brokerErrorName(code)}${right}`, {
-    retryable: kind === 'retry' || kind === 'leader',
-    context: { ...context, broker, kafkaError: code },
-  });
+  return new SluiceError(
+    ours,
+    `${doing}: broker ${broker} answered ${brokerErrorName(code)}${right}${detail}`,
+    {
+      retryable: kind === 'retry' || kind === 'leader',
+      context: { ...context, broker, kafkaError: code },
+    },
+  );
+}
+
+/** A partition that nobody leads: which replicas it has, and which of them are down, is what a person needs to mend it. */
+export function leaderless(
+  code: number,
+  peer: Peer,
+  at: { topic: string; partition: number; replicas: readonly number[]; offline: readonly number[] },
+): SluiceError {
+  const name = `${at.topic}-${at.partition}`;
+  const brokers = at.replicas.map((id) => (at.offline.includes(id) ? `${id} (down)` : `${id}`)).join(', ');
+  const where =
+    at.replicas.length === 1
+      ? `its only replica is on broker ${brokers}`
+      : `its replicas are on brokers ${brokers}`;
+  const detail = at.replicas.length === 0 ? '' : `: ${name} has no leader now; ${where}`;
+  return brokerError(code, `asking for the leader of ${name}`, peer, at, detail);
 }
 
 /** What an ACL would have to allow, and how it is said to Kafka's own tool. */

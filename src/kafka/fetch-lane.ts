@@ -20,11 +20,18 @@ export interface LaneOwner {
   readonly pool: FramePool;
   readonly frameBytes: number;
   readonly requestTimeoutMs: number;
+  readonly deadlineMs: number;
   /** Set once the whole read has failed or was aborted: nothing is handed on any more. */
   readonly stopped: boolean;
   /** Opens a connection that the owner closes when the read ends. */
   connect(brokerId: number): Promise<BrokerConnection>;
   disconnect(connection: BrokerConnection): void;
+  /** Milliseconds on the client's clock. */
+  now(): number;
+  /** Throws once the read has failed or was aborted. */
+  pause(ms: number): Promise<void>;
+  /** A broker slows us down by a quota. */
+  throttled(connection: BrokerConnection, throttleMs: number): void;
   /** Decodes the records of one partition and hands them on; one at a time over all lanes. */
   take(state: RangeState, frame: Buffer, part: FetchedPart): Promise<void>;
   /** Runs `work` while no other lane decodes. */
@@ -56,6 +63,8 @@ interface Flight {
 const MAX_WAIT_MS = 100;
 /** A response holds the records of a few partitions; asking for all of a thousand each time would fill it with empty answers. */
 const MAX_PARTITIONS_PER_FETCH = 100;
+/** From this version of Fetch on a throttled broker answers at once and leaves it to the client to wait (KIP-219). */
+const CLIENT_WAITS_FROM = 8;
 /** Room in a frame for what is not records, per partition. */
 const PART_OVERHEAD_BYTES = 256;
 /** A partition near the end of its range is asked for little more than what is left of it. */
@@ -72,6 +81,8 @@ export class FetchLane {
   private readonly owner: LaneOwner;
   private connection: BrokerConnection | null = null;
   private throttleMs = 0;
+  /** Since when we wait for the broker, while we do. */
+  private waitingSinceMs: number | null = null;
 
   constructor(owner: LaneOwner, brokerId: number) {
     this.owner = owner;
@@ -85,6 +96,7 @@ export class FetchLane {
   /** Reads until no partition is left in the lane. Never throws: what goes wrong is told to the owner. */
   async run(): Promise<void> {
     const frames: ReusedFrame[] = [];
+    this.waitingSinceMs = this.owner.now();
     try {
       const connection = await this.owner.connect(this.brokerId);
       this.connection = connection;
@@ -106,21 +118,33 @@ export class FetchLane {
     let flight = this.send(connection, frames[0], null);
     while (flight !== null && !this.owner.stopped) {
       const { frame, wanted } = flight;
+      this.waitingSinceMs = this.owner.now();
       const response = await flight.response;
+      this.waitingSinceMs = null;
       if (response.errorCode !== 0) throw brokerError(response.errorCode, 'fetching', connection.address);
       this.throttleMs = response.throttleMs;
+      const mayAskAt = this.owner.now() + this.clientWaitMs(connection);
       const expected = this.expectedPositions(response, wanted, frame);
       turn = 1 - turn;
-      let next = this.send(connection, frames[turn], expected);
+      let next = this.owner.now() < mayAskAt ? null : this.send(connection, frames[turn], expected);
       // A flight that is given up must not end the process as an unhandled rejection.
       next?.response.catch(() => {});
       await this.owner.inTurn(() => this.takeAll(connection, response, wanted, frame));
       frame.release();
+      const waitMs = mayAskAt - this.owner.now();
+      if (next === null && waitMs > 0 && this.states.length > 0) await this.owner.pause(waitMs);
       next ??= this.send(connection, frames[turn], null);
       flight = next;
     }
     // At once, before anything else runs: a partition must not be added to a lane that reads no more.
     this.owner.ended(this);
+  }
+
+  /** A throttled broker reads nothing from this connection for as long: what we sent would only wait there, and look unanswered. */
+  private clientWaitMs(connection: BrokerConnection): number {
+    if (this.throttleMs <= 0) return 0;
+    this.owner.throttled(connection, this.throttleMs);
+    return connection.versionOf(fetch) >= CLIENT_WAITS_FROM ? this.throttleMs : 0;
   }
 
   /**
@@ -177,7 +201,8 @@ export class FetchLane {
       maxWaitMs: MAX_WAIT_MS,
       maxBytes: owner.frameBytes - overhead,
       isolationLevel: owner.isolationLevel,
-      rackId: owner.rackId,
+      // To a reader that names its rack the leader serves nothing itself while it prefers a replica.
+      rackId: asked.some((a) => a.state.leaderOnlyUntilMs > owner.now()) ? '' : owner.rackId,
       topics: groupByTopic(asked),
     };
     const wanted = new Map<string, Wanted>();
@@ -190,7 +215,7 @@ export class FetchLane {
       version,
       target: frame,
       timeoutMs: owner.requestTimeoutMs + this.throttleMs,
-      timeoutFromLastByte: true,
+      wholeWithinMs: owner.deadlineMs,
     });
     return { frame, wanted, response };
   }
@@ -302,7 +327,8 @@ export class FetchLane {
       this.owner.fail(this.withPlaces(error));
       return;
     }
-    for (const state of this.states.splice(0)) this.owner.detached(state, { kind: 'retry', error });
+    const sinceMs = this.waitingSinceMs ?? undefined;
+    for (const state of this.states.splice(0)) this.owner.detached(state, { kind: 'retry', error, sinceMs });
   }
 
   /** A frame that was refused before it was read names no partition: say which it may be. */

@@ -64,6 +64,11 @@ export class FrameAssembler {
     return this.target !== null || this.prefixFilled > 0;
   }
 
+  /** How much of the frame at hand has come, in words. */
+  get progress(): string {
+    return this.target === null ? 'its length is not known' : `${this.filled} of ${this.length} bytes came`;
+  }
+
   /** Where the next bytes of the socket shall go. */
   nextBuffer(): Buffer {
     const target = this.target;

@@ -53,6 +53,8 @@ const BEST_FRAME_BYTES = 2 * 1024 * 1024;
 const BEST_EMIT_BYTES = 1024 * 1024;
 /** A position that an answer does not move, or a damaged batch, is fetched this often again. */
 const DAMAGED_RETRIES = 2;
+/** For this long a partition is read from its leader after the replica that the leader prefers did not serve it. */
+const LEADER_ONLY_MS = 30_000;
 /** How often in a row a topic may be missing from the metadata before it counts as deleted. */
 const MISSING_TRIES = 6;
 
@@ -97,6 +99,7 @@ class RangeReader implements LaneOwner {
   readonly rackId: string;
   readonly pool: FramePool;
   readonly requestTimeoutMs: number;
+  readonly deadlineMs: number;
   frameBytes = 0;
   private maxLanes = 1;
   private readonly options: ReadRangesOptions;
@@ -113,6 +116,7 @@ class RangeReader implements LaneOwner {
   private unfinished: number;
   private turn: Promise<void> = Promise.resolve();
   private refreshing: Promise<ClusterMetadata> | null = null;
+  private readonly throttling = new Set<string>();
 
   constructor(options: ReadRangesOptions, cluster: KafkaCluster, states: readonly RangeState[]) {
     this.options = options;
@@ -121,6 +125,7 @@ class RangeReader implements LaneOwner {
     this.isolationLevel = options.isolationLevel === 'read_committed' ? 1 : 0;
     this.rackId = options.rackId ?? cluster.settings.rack ?? '';
     this.requestTimeoutMs = cluster.settings.requestTimeoutMs;
+    this.deadlineMs = options.client.requestDeadlineMs;
     this.unfinished = states.filter((s) => !s.finished).length;
     this.pool = new FramePool(Math.floor(options.budgetBytes / 2));
     this.decoder = new RecordSetDecoder({
@@ -154,11 +159,22 @@ class RangeReader implements LaneOwner {
 
   private async start(): Promise<void> {
     const open = this.states.filter((s) => !s.finished);
-    const metadata = await this.refresh();
+    const metadata = await this.cluster.retrying(`asking for the leaders of ${namesOf(open)}`, () =>
+      this.refresh(),
+    );
     this.divideBudget(metadata, open);
-    for (const state of open) this.locate(state, metadata);
-    await checkTruncation(this.cluster, open);
-    for (const state of open) this.place(state);
+    const located: RangeState[] = [];
+    for (const state of open) {
+      try {
+        this.locate(state, metadata);
+        located.push(state);
+      } catch (error) {
+        if (!(error instanceof SluiceError && error.retryable)) throw error;
+        this.detached(state, { kind: 'retry', error });
+      }
+    }
+    await checkTruncation(this.cluster, located);
+    for (const state of located) this.place(state);
   }
 
   /** Each broker that leads any of the partitions gets two frames; together they take a quarter of the budget. */
@@ -168,11 +184,11 @@ class RangeReader implements LaneOwner {
     this.frameBytes = Math.max(4096, Math.min(share, BEST_FRAME_BYTES, this.options.fetchMaxBytes ?? share));
   }
 
-  /** The newest metadata of all topics; several partitions in trouble share one question. */
+  /** The newest metadata of all topics, by one try; several partitions in trouble share one question. */
   private refresh(): Promise<ClusterMetadata> {
     if (this.refreshing === null) {
       const topics = [...new Set(this.states.filter((s) => !s.finished).map((s) => s.range.topic))];
-      this.refreshing = this.cluster.metadata(topics).finally(() => {
+      this.refreshing = this.cluster.metadataNow(topics).finally(() => {
         this.refreshing = null;
       });
     }
@@ -209,6 +225,7 @@ class RangeReader implements LaneOwner {
       );
     }
     state.topicId = found.topicId;
+    if (leader.leader < 0) throw this.cluster.leaderlessError(topic, partition)!;
     state.leader = leader.leader;
     state.leaderEpoch = leader.leaderEpoch;
     if (state.fromLeader) state.broker = leader.leader;
@@ -241,6 +258,20 @@ class RangeReader implements LaneOwner {
 
   disconnect(connection: BrokerConnection): void {
     this.cluster.pool.release(connection);
+  }
+
+  now(): number {
+    return this.cluster.retryOptions.now();
+  }
+
+  pause(ms: number): Promise<void> {
+    return sleep(ms, this.stopping.signal);
+  }
+
+  throttled({ address }: BrokerConnection, throttleMs: number): void {
+    if (this.throttling.has(address)) return;
+    this.throttling.add(address);
+    this.log('info', `broker ${address} throttles this client by a quota`, { throttleMs });
   }
 
   inTurn(work: () => Promise<void>): Promise<void> {
@@ -324,6 +355,7 @@ class RangeReader implements LaneOwner {
     const doing = `reading ${state.name} from offset ${state.cursor.position}`;
     let last = trouble.error;
     let first = true;
+    if (trouble.kind === 'retry' && trouble.sinceMs !== undefined) state.troubleSince ??= trouble.sinceMs;
     while (!this.stopped) {
       state.troubleSince ??= now();
       const elapsed = now() - state.troubleSince;
@@ -351,17 +383,20 @@ class RangeReader implements LaneOwner {
   }
 
   private async examine(state: RangeState, trouble: Trouble): Promise<void> {
+    // The leader has just named the replica.
+    if (trouble.kind === 'retry' && trouble.error === null) return;
     const wasFollower = !state.fromLeader;
+    if (wasFollower) {
+      // Whatever a replica answers is asked of the leader again, and the leader must not send us back to it at once.
+      state.fromLeader = true;
+      state.leaderOnlyUntilMs = this.now() + LEADER_ONLY_MS;
+    }
     if (trouble.kind === 'retry') {
-      const replica = trouble.error === null;
-      // The leader itself named the replica; whatever a replica answers later is asked of the leader again.
-      if (!replica) state.fromLeader = true;
       const code = kafkaErrorOf(trouble.error);
       if (code === BROKER_ERROR.UNKNOWN_TOPIC_ID || code === BROKER_ERROR.INCONSISTENT_TOPIC_ID)
         await this.refresh();
       return;
     }
-    state.fromLeader = true;
     if (wasFollower) {
       state.emptyAnswers = 0;
       return;
@@ -387,10 +422,15 @@ class RangeReader implements LaneOwner {
     this.tasks.add(tracked);
   }
 
-  private log(level: 'info' | 'warn', msg: string, more: { error?: unknown; tries?: number }): void {
+  private log(level: 'info' | 'warn', msg: string, more: Record<string, unknown>): void {
     const error = more.error instanceof Error ? more.error.message : more.error;
     this.options.client.log?.({ level, msg, ...more, error });
   }
+}
+
+function namesOf(states: readonly RangeState[]): string {
+  const names = states.slice(0, 5).map((s) => s.name);
+  return states.length > 5 ? `${names.join(', ')} and ${states.length - 5} more` : names.join(', ');
 }
 
 /** A broker returns the batch that holds the position, or the next one: batches that all end before it are a fault. */

@@ -15,7 +15,13 @@ export interface RangeToRead extends OffsetRange {
 /** Why a partition had to leave its connection. */
 export type Trouble =
   /** The connection broke, the leader moved, or the broker answered a retriable error. */
-  | { readonly kind: 'retry'; readonly error: unknown }
+  | {
+      readonly kind: 'retry';
+      /** Null where the leader named another replica to read from. */
+      readonly error: unknown;
+      /** Since when nothing came, where that was before now; on the client's clock. */
+      readonly sinceMs?: number;
+    }
   /** The broker does not have our position. */
   | { readonly kind: 'outOfRange'; readonly error: unknown }
   /** The broker served nothing at our position, twice, though it could have. */
@@ -30,6 +36,8 @@ export class RangeState {
   /** Broker that is asked: the leader, or the replica that the leader prefers for our rack. */
   broker = -1;
   fromLeader = true;
+  /** Until when the leader itself is read, since a replica that it had named did not serve us; on the client's clock. */
+  leaderOnlyUntilMs = Number.NEGATIVE_INFINITY;
   leader = -1;
   leaderEpoch = -1;
   /** The leader epoch under which the position was last proved not to be truncated. */

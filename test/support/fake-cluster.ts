@@ -19,6 +19,7 @@ export interface FakePartition {
   highWatermark: bigint;
   /** Default: the high watermark. */
   lastStable?: bigint;
+  /** -1: the partition has none. */
   leader: number;
   leaderEpoch: number;
   /** `lastOffset` is that of the abort marker; a transaction that ends before the offset asked for is not listed. */
@@ -39,6 +40,8 @@ export interface FetchAsk {
   readonly offset: bigint;
   readonly maxBytes: number;
   readonly leaderEpoch: number;
+  /** The rack that the reader names; empty for none. */
+  readonly rack: string;
 }
 
 /** Instead of the answer of the log: an error code, records of its own, a replica to go to, or the whole connection cut. */
@@ -219,8 +222,12 @@ export class FakeBroker {
       w.uuid(topic?.id ?? null).boolean(false);
       w.array(topic?.partitions ?? [], (p) => {
         const index = topic!.partitions.indexOf(p);
-        w.int16(0).int32(index).int32(p.leader).int32(p.leaderEpoch);
-        w.arrayLength(1).int32(p.leader).arrayLength(1).int32(p.leader).arrayLength(0).tags();
+        w.int16(p.leader < 0 ? 5 : 0)
+          .int32(index)
+          .int32(p.leader)
+          .int32(p.leaderEpoch);
+        if (p.leader < 0) w.arrayLength(1).int32(9).arrayLength(0).arrayLength(1).int32(9).tags();
+        else w.arrayLength(1).int32(p.leader).arrayLength(1).int32(p.leader).arrayLength(0).tags();
       });
       w.int32(0).tags();
     });
@@ -307,6 +314,8 @@ export class FakeBroker {
       r.tags();
       return { key, partitions };
     });
+    r.array(() => r.fail('forgotten topics, which only a session has'));
+    const rack = r.string();
     const state = { left: maxBytes, served: false, cut: false };
     const asks: FetchAsk[] = [];
     const throttle = this.cluster.throttleNextMs;
@@ -317,7 +326,7 @@ export class FakeBroker {
       if (byId) w.uuid(key);
       else w.string(key);
       w.array(partitions, (p) => {
-        const ask: FetchAsk = { broker: this.id, topic: name ?? '?', ...p };
+        const ask: FetchAsk = { broker: this.id, topic: name ?? '?', rack, ...p };
         asks.push(ask);
         this.fetchOne(ask, isolation, state, w);
       });

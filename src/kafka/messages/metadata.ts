@@ -10,7 +10,15 @@ export interface MetadataResponse {
     /** base64url; null before version 10. */
     topicId: string | null;
     internal: boolean;
-    partitions: readonly { errorCode: number; partition: number; leader: number; leaderEpoch: number }[];
+    partitions: readonly {
+      errorCode: number;
+      partition: number;
+      leader: number;
+      leaderEpoch: number;
+      replicas: readonly number[];
+      /** Those that are down; empty before version 5. */
+      offline: readonly number[];
+    }[];
   }[];
   readonly errorCode: number;
 }
@@ -52,12 +60,12 @@ export const metadata: Api<{ topics: readonly string[] | null }, MetadataRespons
           partition: r.int32(),
           leader: r.int32(),
           leaderEpoch: version >= 7 ? r.int32() : -1,
+          replicas: r.array(() => r.int32()),
         };
-        r.array(() => r.int32()); // replicas
         r.array(() => r.int32()); // in-sync replicas
-        if (version >= 5) r.array(() => r.int32()); // offline replicas
+        const offline = version >= 5 ? r.array(() => r.int32()) : [];
         r.tags();
-        return partition;
+        return { ...partition, offline };
       });
       if (version >= 8) r.int32(); // authorized operations of the topic
       r.tags();

@@ -39,6 +39,23 @@ describe('kafka.* options', () => {
     ).toMatchObject({ requestTimeoutMs: 1000, rack: 'r1', unused: ['kafka.fetch.min.bytes'] });
   });
 
+  it.each([
+    [{}, 300_000, 30_000, 10_000],
+    [{}, 15_000, 5000, 5000],
+    [{}, 60_000, 20_000, 10_000],
+    [{}, 1000, 1000, 1000],
+    [{ 'request.timeout.ms': '40000', 'socket.connection.setup.timeout.ms': '20000' }, 1000, 40_000, 20_000],
+  ])(
+    '%o: fits the time-outs that are not given to a deadline of %d ms',
+    (kafka, deadline, request, connect) => {
+      const client = { bootstrapServers: 'a:9092', clientId: 't', kafka: kafka as Record<string, string> };
+      expect(readClientSettings({ ...client, requestDeadlineMs: deadline })).toMatchObject({
+        requestTimeoutMs: request,
+        connectTimeoutMs: connect,
+      });
+    },
+  );
+
   it('reads a login and TLS, with or without the prefix', () => {
     const { security, unused } = settings({
       'kafka.security.protocol': 'sasl_ssl',

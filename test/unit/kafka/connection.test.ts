@@ -4,6 +4,7 @@ import { KafkaCluster } from '../../../src/kafka/cluster.ts';
 import { BrokerConnection } from '../../../src/kafka/connection.ts';
 import { metadata } from '../../../src/kafka/messages/metadata.ts';
 import { WireWriter } from '../../../src/kafka/wire.ts';
+import { FakeCluster } from '../../support/fake-cluster.ts';
 import { testClient } from '../../support/read-collector.ts';
 
 let server: net.Server | undefined;
@@ -229,6 +230,81 @@ describe('BrokerConnection', () => {
     });
   });
 
+  it('bounds an answer that trickles without end, and lets one that is only slow come whole', async () => {
+    let size = 0;
+    const port = await serve((socket, frame, id) => {
+      if (apiKeyOf(frame) === 18) return void socket.write(versions(id));
+      const whole = emptyMetadata(id);
+      size = whole.length - 4;
+      let at = 0;
+      const timer = setInterval(() => {
+        socket.write(whole.subarray(at, at + 1));
+        if (++at === whole.length) clearInterval(timer);
+      }, 8);
+      socket.on('close', () => clearInterval(timer));
+    });
+    const ask = async (wholeWithinMs: number) => {
+      const connection = await open(port);
+      try {
+        // No byte comes later than this after the one before it, but the whole takes a multiple of it.
+        return await connection.call(metadata, { topics: [] }, { timeoutMs: 250, wholeWithinMs });
+      } finally {
+        connection.close();
+      }
+    };
+    expect((await ask(60_000)).clusterId).toBe('c');
+    await expect(ask(100)).rejects.toMatchObject({
+      code: 'BROKER_UNREACHABLE',
+      retryable: true,
+      message: expect.stringMatching(
+        new RegExp(`no whole answer within 100 ms \\(\\d+ of ${size} bytes came\\) while Metadata v12`),
+      ),
+    });
+  });
+
+  it('says how much had come of an answer that stops in the middle', async () => {
+    const port = await serve((socket, frame, id) => {
+      if (apiKeyOf(frame) === 18) socket.write(versions(id));
+      else socket.write(emptyMetadata(id).subarray(0, 20));
+    });
+    const connection = await open(port);
+    const asking = connection.call(metadata, { topics: [] }, { timeoutMs: 60, wholeWithinMs: 60_000 });
+    await expect(asking).rejects.toMatchObject({
+      message: expect.stringMatching(/no further byte within 60 ms \(16 of \d+ bytes came\)/),
+    });
+  });
+
+  it('does not blame the broker while we ourselves have no room for its answer', async () => {
+    const port = await serve(
+      (socket, frame, id) => void socket.write(apiKeyOf(frame) === 18 ? versions(id) : emptyMetadata(id)),
+    );
+    const connection = await open(port);
+    let room = false;
+    let refused = () => {};
+    const askedForRoom = new Promise<void>((resolve) => {
+      refused = resolve;
+    });
+    const target = {
+      bytes: Buffer.alloc(1000),
+      reserve: () => {
+        if (!room) refused();
+        return room;
+      },
+    };
+    const asking = connection.call(
+      metadata,
+      { topics: [] },
+      { target, timeoutMs: 30, wholeWithinMs: 60_000 },
+    );
+    await askedForRoom;
+    // Several of its time-outs pass.
+    for (let i = 0; i < 5; i++) await new Promise((resolve) => setTimeout(resolve, 30));
+    room = true;
+    connection.resumeReading();
+    expect((await asking).clusterId).toBe('c');
+    connection.close();
+  });
+
   it('rejects what is in flight when the connection is reset or ended', async () => {
     for (const how of ['resetAndDestroy', 'end'] as const) {
       const port = await serve((socket, frame, id) => {
@@ -280,6 +356,33 @@ describe('KafkaCluster.connect', () => {
       code: 'PROTOCOL_ERROR',
     });
     expect(connections).toBe(1);
+  });
+
+  it('asks a broker that hangs once, and others before it for a while', async () => {
+    const fake = await FakeCluster.start(3);
+    try {
+      fake.topic('p', [{}]);
+      let now = 0;
+      const client = testClient(fake.bootstrap, {
+        kafka: { 'kafka.request.timeout.ms': '150' },
+        now: () => now,
+      });
+      const cluster = await KafkaCluster.connect(client);
+      const asked: number[] = [];
+      fake.onRequest = (broker) => {
+        asked.push(broker);
+        return broker === 1 ? 'silence' : undefined;
+      };
+      for (let i = 0; i < 4; i++) await cluster.metadata(['p']);
+      expect(asked.filter((broker) => broker === 1)).toEqual([1]);
+      // After that it may be asked again, and is, once.
+      now += 31_000;
+      for (let i = 0; i < 4; i++) await cluster.metadata(['p']);
+      expect(asked.filter((broker) => broker === 1)).toEqual([1, 1]);
+      await cluster.close();
+    } finally {
+      await fake.stop();
+    }
   });
 
   it('ends what is being tried when it is closed', async () => {

@@ -204,6 +204,34 @@ describe('holes', () => {
     expect(result.cursors[0].holes).toBe(0);
   });
 
+  it('does not ask a broker again before the time of its throttle has passed', async () => {
+    cluster = await FakeCluster.start();
+    cluster.topic('p', [{ batches: batches(0, 30) }]);
+    cluster.throttleNextMs = 12_345;
+    const stop = new AbortController();
+    const reason = new Error('enough');
+    const lines: KafkaLogLine[] = [];
+    const reading = collect(cluster.bootstrap, [{ topic: 'p', partition: 0, from: 0n, until: 30n }], {
+      signal: stop.signal,
+      client: {
+        log: (line) => {
+          lines.push(line);
+          // While it waits it can still be stopped at once.
+          if (line.throttleMs !== undefined) setImmediate(() => stop.abort(reason));
+        },
+      },
+    });
+    await expect(reading).rejects.toBe(reason);
+    expect(cluster.fetches.length).toBe(1);
+    expect(lines.filter((l) => l.throttleMs !== undefined)).toMatchObject([
+      {
+        level: 'info',
+        throttleMs: 12_345,
+        msg: expect.stringContaining(`broker ${cluster.bootstrap} throttles`),
+      },
+    ]);
+  });
+
   it('waits for an open transaction and reads on when it ends', async () => {
     cluster = await FakeCluster.start();
     const topic = cluster.topic('p', [
@@ -673,6 +701,121 @@ describe('a replica that is nearer', () => {
     expect(brokers[0]).toBe(1);
     expect(brokers.filter((b) => b === 2).length).toBeGreaterThan(3);
     expect(brokers.at(-1)).toBe(1);
+  });
+});
+
+describe('a replica that does not serve', () => {
+  /** The leader names replica 2 to a reader with a rack, and to no other. */
+  const prefer: typeof cluster.onFetch = ({ broker, rack }) =>
+    broker === 1 && rack !== '' ? { preferredReadReplica: 2 } : undefined;
+
+  it.each<[string, FetchOverride]>([
+    ['answers OFFSET_OUT_OF_RANGE', { errorCode: 1 }],
+    ['answers NOT_LEADER_OR_FOLLOWER', { errorCode: 6 }],
+    ['has not got the end of the range yet', { records: new Uint8Array() }],
+    ['breaks the connection', 'cut'],
+  ])('and %s is left for the leader, though the leader still prefers it', async (_, answer) => {
+    cluster = await FakeCluster.start(2);
+    cluster.topic('p', [{ batches: batches(0, 300, 10, { valueBytes: 400 }) }]);
+    cluster.onFetch = (ask) => prefer(ask) ?? (ask.broker === 2 && ask.offset >= 100n ? answer : undefined);
+    const result = await collect(cluster.bootstrap, [{ topic: 'p', partition: 0, from: 0n, until: 300n }], {
+      rackId: 'rack-b',
+      fetchMaxBytes: 8192,
+    });
+    expect(result.offsets.get('p-0')).toEqual(offsetsOf(0n, 300n));
+    expect(result.cursors[0].holes).toBe(0);
+    // Once it failed it is not asked again (an answer to a request on its way may come later).
+    const brokers = cluster.fetches.map((f) => f[0].broker);
+    expect(brokers.slice(brokers.lastIndexOf(2) + 1).length).toBeGreaterThan(10);
+  });
+
+  it('is no loss, but one at the leader is', async () => {
+    cluster = await FakeCluster.start(2);
+    const topic = cluster.topic('p', [{ batches: batches(0, 300, 10, { valueBytes: 400 }) }]);
+    cluster.onFetch = (ask) => {
+      if (ask.broker !== 2) return prefer(ask);
+      if (ask.offset < 100n) return undefined;
+      topic.partitions[0].logStart = 150n;
+      return { errorCode: 1 };
+    };
+    const reading = collect(cluster.bootstrap, [{ topic: 'p', partition: 0, from: 0n, until: 300n }], {
+      rackId: 'rack-b',
+      fetchMaxBytes: 8192,
+    });
+    await expect(reading).rejects.toMatchObject({ code: 'DATA_LOSS', context: { from: 100n, until: 150n } });
+  });
+});
+
+describe('a partition without a leader', () => {
+  it('holds up only itself, and is read when it has one', async () => {
+    cluster = await FakeCluster.start(2);
+    const topic = cluster.topic('p', [
+      { batches: batches(0, 300, 10, { valueBytes: 400 }) },
+      { batches: batches(0, 50), leader: -1 },
+    ]);
+    let waited = false;
+    const ranges = [0, 1].map((partition) => ({
+      topic: 'p',
+      partition,
+      from: 0n,
+      until: partition === 0 ? 300n : 50n,
+    }));
+    const result = await collect(cluster.bootstrap, ranges, {
+      fetchMaxBytes: 8192,
+      client: {
+        log: ({ level }) => {
+          if (level === 'warn') waited = true;
+        },
+      },
+      onPart: (so) => {
+        if (so.offsets.get('p-0')?.length === 300 && topic.partitions[1].leader < 0)
+          topic.partitions[1].leader = 2;
+      },
+    });
+    expect(result.offsets.get('p-0')).toEqual(offsetsOf(0n, 300n));
+    expect(result.offsets.get('p-1')).toEqual(offsetsOf(0n, 50n));
+    expect(waited).toBe(true);
+  });
+
+  it('does not hold up the recovery of another partition of its topic', async () => {
+    cluster = await FakeCluster.start(2);
+    const topic = cluster.topic('p', [
+      { batches: batches(0, 300, 10, { valueBytes: 400 }) },
+      { batches: batches(0, 300, 10, { valueBytes: 400 }) },
+    ]);
+    const ranges = [0, 1].map((partition) => ({ topic: 'p', partition, from: 0n, until: 300n }));
+    const result = await collect(cluster.bootstrap, ranges, {
+      fetchMaxBytes: 8192,
+      onPart: (so) => {
+        const [moved, orphan] = topic.partitions;
+        if (so.parts === 3) {
+          orphan.leader = -1;
+          moved.leader = 2;
+          moved.leaderEpoch++;
+        }
+        if (so.offsets.get('p-0')?.length === 300 && orphan.leader < 0) {
+          orphan.leader = 2;
+          orphan.leaderEpoch++;
+        }
+      },
+    });
+    expect(result.offsets.get('p-1')).toEqual(offsetsOf(0n, 300n));
+  });
+
+  it('ends the read at the deadline, with the place, the broker asked, the replicas and what was being done', async () => {
+    cluster = await FakeCluster.start();
+    cluster.topic('p', [{ batches: batches(0, 30), leader: -1 }]);
+    const reading = collect(cluster.bootstrap, [{ topic: 'p', partition: 0, from: 7n, until: 30n }], {
+      client: { requestDeadlineMs: 300 },
+    });
+    await expect(reading).rejects.toMatchObject({
+      code: 'BROKER_ERROR',
+      retryable: true,
+      context: { topic: 'p', partition: 0, replicas: [9], offline: [9] },
+      message: expect.stringMatching(
+        /gave up reading p-0 from offset 7 after .*asking for the leader of p-0: broker 127.0.0.1:\d+ answered LEADER_NOT_AVAILABLE \(5\): p-0 has no leader now; its only replica is on broker 9 \(down\)/,
+      ),
+    });
   });
 });
 
