@@ -4,12 +4,15 @@ import type { Catalog } from '../iceberg/catalog.ts';
 import { DurableDirectories } from '../storage/durable-directories.ts';
 import { nodeLocalFs } from '../storage/local-fs.ts';
 import type { CatalogServices } from './catalog-base.ts';
+import { FileCatalog } from './file-catalog.ts';
 import { SqliteCatalog } from './sqlite-catalog.ts';
 
 export type { CatalogServices } from './catalog-base.ts';
 
 /** Which catalog, and where. The same shape as `catalog` of a pipeline. */
-export interface CatalogOptions {
+export type CatalogOptions = SqliteOptions | FileOptions;
+
+interface SqliteOptions {
   type: 'sqlite';
   /** `catalog_name` in the SQL catalog's tables. */
   name: string;
@@ -19,8 +22,22 @@ export interface CatalogOptions {
   warehouse: string;
 }
 
-/** Opens the catalog, making the file and its directory where they are missing. Close it when done. Throws CATALOG_UNREACHABLE, CATALOG_SCHEMA, CONFIG_INVALID. */
+interface FileOptions {
+  type: 'file';
+  /** For messages. */
+  name: string;
+  /** Where the tables are: a path or a location. */
+  warehouse: string;
+}
+
+/**
+ * Opens the catalog, making the file of an SQL catalog and its directory where they are missing; a file catalog needs
+ * nothing but its warehouse, which its first table makes. Close it when done. Throws CATALOG_UNREACHABLE,
+ * CATALOG_SCHEMA, CONFIG_INVALID.
+ */
 export async function openCatalog(options: CatalogOptions, services: CatalogServices): Promise<Catalog> {
+  if (options.type === 'file')
+    return new FileCatalog({ name: options.name, warehouse: warehouseLocation(options.warehouse) }, services);
   const path = databasePath(options.uri);
   try {
     // A catalog that a power loss takes away with its new directory would take every table with it.

@@ -6,6 +6,7 @@ import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { SluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import type { FileIO } from '../storage/file-io.ts';
+import { toLocalPath } from '../storage/local-path.ts';
 import { resolveFileIO } from '../storage/resolve-file-io.ts';
 
 export interface CatalogView {
@@ -15,7 +16,12 @@ export interface CatalogView {
 
 /** Is there a catalog at all? Looking must not make one. */
 export function catalogExists(config: PipelineConfig): boolean {
-  return existsSync(config.catalog.uri);
+  return existsSync(toLocalPath(catalogPlace(config)));
+}
+
+/** What a person calls the catalog's place: its database file, or the directory of a file catalog. */
+export function catalogPlace({ catalog }: PipelineConfig): string {
+  return catalog.type === 'file' ? catalog.warehouse : catalog.uri;
 }
 
 /** Opens the catalog of a pipeline for a look, and closes it again. Throws CATALOG_UNREACHABLE where there is none. */
@@ -26,7 +32,7 @@ export async function withCatalog<T>(
   if (!catalogExists(config)) {
     throw new SluiceError(
       'CATALOG_UNREACHABLE',
-      `there is no catalog at ${config.catalog.uri}: nothing was written by this pipeline yet`,
+      `there is no catalog at ${catalogPlace(config)}: nothing was written by this pipeline yet`,
       { retryable: false },
     );
   }

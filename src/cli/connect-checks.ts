@@ -6,7 +6,7 @@ import { counted } from '../monitor/progress-line.ts';
 import { joinPath } from '../storage/file-io.ts';
 import { toStorageError } from '../storage/local-error.ts';
 import { resolveFileIO } from '../storage/resolve-file-io.ts';
-import { catalogExists, withCatalog } from './catalog-view.ts';
+import { catalogExists, catalogPlace, withCatalog } from './catalog-view.ts';
 import { askBrokers } from './source-view.ts';
 
 /** One thing that a pipeline needs outside of itself, and that is there. */
@@ -40,7 +40,7 @@ export async function connectChecks(config: PipelineConfig): Promise<ConnectChec
     await writeAndDelete(location);
     checks.push({ what, found: `${location} takes a file and gives it up` });
   }
-  const { uri } = config.catalog;
+  const uri = catalogPlace(config);
   const namespaces = catalogExists(config)
     ? await withCatalog(config, ({ catalog }) => catalog.listNamespaces())
     : undefined;

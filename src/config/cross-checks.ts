@@ -49,15 +49,7 @@ function checkPlaces(values: Values, fault: Report): void {
     if (scheme !== undefined && scheme !== 'file')
       fault('UNSUPPORTED', path, `storage ${scheme}: is not in this version; give a local directory`);
   }
-  const uri = values.get<string>('catalog', 'uri');
-  const scheme = uri === undefined ? undefined : /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1].toLowerCase();
-  if (scheme !== undefined && scheme !== 'file' && scheme !== 'sqlite') {
-    fault(
-      'UNSUPPORTED',
-      ['catalog', 'uri'],
-      `a catalog at ${scheme}: is not in this version; give the path of a SQLite file`,
-    );
-  }
+  checkCatalogUri(values, fault);
   const [checkpoint, warehouse] = places.map(([, location]) => location?.replace(/\/+$/, ''));
   if (checkpoint !== undefined && checkpoint === warehouse) {
     fault(
@@ -66,6 +58,27 @@ function checkPlaces(values: Values, fault: Report): void {
       'the warehouse is the same directory; give the checkpoint one of its own',
     );
   }
+}
+
+/** A file catalog is its warehouse; all others are somewhere. */
+function checkCatalogUri(values: Values, fault: Report): void {
+  const type = values.get<string>('catalog', 'type');
+  const path = ['catalog', 'uri'];
+  if (type === 'file') {
+    if (values.has('catalog', 'uri'))
+      fault('CONTRADICTION', path, 'a file catalog is its warehouse and has no uri; leave it out');
+    return;
+  }
+  const uri = values.get<string>('catalog', 'uri');
+  if (type !== undefined && !values.has('catalog', 'uri'))
+    fault('MISSING_OPTION', path, 'this is required by type sqlite: the database file of the catalog');
+  const scheme = uri === undefined ? undefined : /^([a-z][a-z0-9+.-]*):/i.exec(uri)?.[1].toLowerCase();
+  if (scheme !== undefined && scheme !== 'file' && scheme !== 'sqlite')
+    fault(
+      'UNSUPPORTED',
+      path,
+      `a catalog at ${scheme}: is not in this version; give the path of a SQLite file`,
+    );
 }
 
 function checkRule(values: Values, index: number, fault: Report, warn: Report): void {

@@ -87,7 +87,9 @@ export interface PipelineInput {
   engine?: 'local';
   memory?: Size;
   checkpointLocation: string;
-  catalog: { type: 'sqlite'; name?: string; uri: string; warehouse: string };
+  catalog:
+    | { type: 'sqlite'; name?: string; uri: string; warehouse: string }
+    | { type: 'file'; name?: string; warehouse: string };
   trigger?: 'availableNow' | 'once' | { processingTime?: Duration; availableNow?: true; once?: true };
   source: SourceInput;
   tables?: TableInput[];

@@ -11,6 +11,8 @@ import { TABLE_OPTIONS } from './table-options.ts';
 const SINCE = '0.1.0';
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
+const FILE_CATALOG =
+  "Iceberg's specification calls a catalog of files unsafe: two writers are kept apart by the file system alone, and format version 4 drops it; take it for what must read or write such tables, on a local disk, and sqlite for all else";
 
 export const SECTION_DOCS: Readonly<Record<Section, string>> = {
   '': 'The pipeline',
@@ -78,15 +80,16 @@ const pipeline: Option[] = [
   {
     section: 'catalog',
     key: 'type',
-    doc: 'The kind of catalog.',
-    type: { kind: 'choice', values: ['sqlite'] },
+    doc: "The kind of catalog. `sqlite`: the tables of the JDBC catalog in one file. `file`: directories with `vN.metadata.json`, as Java's HadoopCatalog has them; Iceberg's specification calls such tables unsafe.",
+    type: { kind: 'choice', values: ['sqlite', 'file'] },
     required: true,
     since: SINCE,
+    lint: (type: string) => (type === 'file' ? FILE_CATALOG : undefined),
   },
   {
     section: 'catalog',
     key: 'name',
-    doc: '`catalog_name` in the tables of the SQL catalog; another client must give the same name to see the tables.',
+    doc: '`catalog_name` in the tables of the SQL catalog; another client must give the same name to see the tables. A file catalog has no such name: it stands in messages only.',
     type: { kind: 'text', pattern: /^.{1,255}$/s, what: 'a text of at most 255 characters' },
     default: 'sluice',
     since: SINCE,
@@ -94,9 +97,8 @@ const pipeline: Option[] = [
   {
     section: 'catalog',
     key: 'uri',
-    doc: 'The database file of the catalog, created where it is missing. Relative to the working directory.',
+    doc: 'Required by type sqlite, and only there: the database file of the catalog, created where it is missing. Relative to the working directory.',
     type: { kind: 'text' },
-    required: true,
     since: SINCE,
   },
   {
@@ -208,8 +210,14 @@ export const UNSUPPORTED: readonly UnsupportedOption[] = [
   {
     section: 'catalog',
     key: 'type',
-    values: ['rest', 'glue', 'file', 'hive', 'jdbc'],
+    values: ['rest', 'glue', 'hive', 'jdbc'],
     instead: 'use type: sqlite',
+  },
+  {
+    section: 'catalog',
+    key: 'type',
+    values: ['hadoop'],
+    instead: 'use type: file, which is the same',
   },
   ...refused('tables[]', ['merge', 'transform', 'forEachBatch'], 'leave it out'),
   {

@@ -22,11 +22,21 @@ export interface PipelineConfig {
   progress: { keep: number };
 }
 
-export interface CatalogConfig {
+export type CatalogConfig = SqliteCatalogConfig | FileCatalogConfig;
+
+export interface SqliteCatalogConfig {
   type: 'sqlite';
   /** `catalog_name` in the SQL catalog's tables. */
   name: string;
   uri: string;
+  warehouse: string;
+}
+
+export interface FileCatalogConfig {
+  type: 'file';
+  /** For messages alone. */
+  name: string;
+  /** The catalog itself. */
   warehouse: string;
 }
 

@@ -58,15 +58,15 @@ function fullPath(location: string, cwd: string): string {
 }
 
 function catalog(values: Values, context: ResolveContext): CatalogConfig {
+  const common = {
+    name: values.get<string>('catalog', 'name')!,
+    warehouse: fullPath(values.get<string>('catalog', 'warehouse')!, context.cwd),
+  };
+  if (values.get<CatalogConfig['type']>('catalog', 'type') === 'file') return { type: 'file', ...common };
   const uri = values.get<string>('catalog', 'uri')!;
   // `sqlite:///relative` and `sqlite:////absolute`, as SQLAlchemy and PyIceberg write them.
   const path = uri.startsWith('file:') ? fileURLToPath(uri) : uri.replace(/^sqlite:(\/\/\/)?/i, '');
-  return {
-    type: 'sqlite',
-    name: values.get<string>('catalog', 'name')!,
-    uri: resolve(context.cwd, path),
-    warehouse: fullPath(values.get<string>('catalog', 'warehouse')!, context.cwd),
-  };
+  return { type: 'sqlite', ...common, uri: resolve(context.cwd, path) };
 }
 
 function trigger(values: Values): Trigger {

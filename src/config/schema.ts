@@ -87,6 +87,14 @@ export function pipelineJsonSchema(): object {
     default: byDefault,
     anyOf: [map, { type: 'string', enum: ['availableNow', 'once'] }],
   } as unknown as JsonSchemaNode;
+  schema.properties.catalog.allOf = [
+    {
+      if: { properties: { type: { const: 'file' } }, required: ['type'] },
+      // biome-ignore lint/suspicious/noThenProperty: a word of JSON Schema
+      then: { properties: { uri: false } },
+      else: { required: ['uri'] },
+    },
+  ];
   return { title: 'Sluice pipeline', ...schema };
 }
 

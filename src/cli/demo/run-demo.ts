@@ -12,7 +12,7 @@ import type { ListedOffset } from '../../kafka/cluster.ts';
 import { Producer } from '../../kafka/produce.ts';
 import { count } from '../../monitor/progress-line.ts';
 import { type VerifyReport, verifyTable } from '../../proof/verify-table.ts';
-import { withCatalog } from '../catalog-view.ts';
+import { catalogPlace, withCatalog } from '../catalog-view.ts';
 import { dataTables, openCheckpointReadOnly } from '../checkpoint-view.ts';
 import type { CliContext, Out, OutputFormat } from '../context.ts';
 import { loadFor } from '../pipeline-option.ts';
@@ -241,7 +241,7 @@ function placesOf(
     directory: shown(directory),
     pipelineFile,
     catalogName: config.catalog.name,
-    catalog: shown(config.catalog.uri),
+    catalog: shown(catalogPlace(config)),
     warehouse: shown(config.catalog.warehouse),
     checkpoint: shown(config.checkpointLocation),
     report: shown(reportPath(directory)),

@@ -228,8 +228,8 @@ tables:
       '1:1 MISSING_OPTION source',
     ]);
     expect(await places('name: p\ncheckpointLocation: x\ncatalog: { type: sqlite }\nsource: {}\n')).toEqual([
-      '3:10 MISSING_OPTION catalog.uri',
       '3:10 MISSING_OPTION catalog.warehouse',
+      '3:10 MISSING_OPTION catalog.uri',
       '4:9 MISSING_OPTION source.kafka.bootstrap.servers',
       '4:9 MISSING_OPTION source.subscribe',
     ]);
@@ -349,6 +349,20 @@ describe('what this version does not do', () => {
     const { config, warnings } = await load(`${SMALL}  commitOffsetsToKafka: "false"\n`);
     expect(config.name).toBe('p');
     expect(warnings.filter((w) => w.path.includes('commitOffsets'))).toEqual([]);
+  });
+
+  it('takes a file catalog, which is its warehouse, with a warning', async () => {
+    const { config, warnings } = await load(
+      SMALL.replace('{ type: sqlite, uri: ./c.db, warehouse: ./w }', '{ type: file, warehouse: ./w }'),
+    );
+    expect(config.catalog).toEqual({ type: 'file', name: 'sluice', warehouse: '/base/w' });
+    expect(warnings).toMatchObject([
+      { code: 'LINT', path: 'catalog.type', message: expect.stringContaining('unsafe') },
+    ]);
+    const found = await faults(SMALL.replace('type: sqlite', 'type: file'));
+    expect(found.map((f) => `${f.code} ${f.path}`)).toEqual(['CONTRADICTION catalog.uri']);
+    const hadoop = await faults(SMALL.replace('type: sqlite', 'type: hadoop'));
+    expect(hadoop.map((f) => f.message)).toEqual([expect.stringContaining('use type: file')]);
   });
 
   it('refuses storage and catalogs of later versions', async () => {
