@@ -29,6 +29,8 @@ export interface ProducerOptions {
   readonly pendingBytes?: number;
   /** Makes the producer transactional: `begin`, then `commit` or `abort`. */
   readonly transactionalId?: string;
+  /** The broker aborts a transaction that is open for longer. Default a minute. */
+  readonly transactionTimeoutMs?: number;
 }
 
 export interface ProducedRecord {
@@ -97,7 +99,7 @@ export class Producer {
         initProducerId,
         {
           transactionalId,
-          timeoutMs: TRANSACTION_TIMEOUT_MS,
+          timeoutMs: options.transactionTimeoutMs ?? TRANSACTION_TIMEOUT_MS,
         },
       );
       return new Producer(options, cluster, identity);
