@@ -143,6 +143,35 @@ export const ERROR_CODES = {
     'Partitions of the checkpoint no longer exist.',
     'See which; a topic cannot lose partitions unless it was recreated. `sluice checkpoint reset --topic T --to unread` previews how to go on without them.',
   ),
+  // schema registry
+  REGISTRY_UNREACHABLE: row(
+    69,
+    503,
+    true,
+    'The Schema Registry gave no usable answer before the deadline; no record was put aside for it.',
+    'Check schema.registry.url, the registry and the network; then run again.',
+  ),
+  REGISTRY_AUTH: row(
+    69,
+    401,
+    false,
+    'The Schema Registry refused the credentials or the authorisation.',
+    'Check basic.auth.user.info, bearer.auth.token and the schema.registry.ssl.* options, and what the registry lets this user read.',
+  ),
+  REGISTRY_CONFIG: row(
+    78,
+    502,
+    false,
+    'What answers at schema.registry.url is no Schema Registry that can be used: another service or base path, a redirect, or a certificate that is not trusted.',
+    'Mend schema.registry.url (with its base path, such as /apis/ccompat/v7) or the schema.registry.ssl.* options.',
+  ),
+  REGISTRY_SCHEMA: row(
+    65,
+    422,
+    false,
+    'A schema of the registry cannot be used: what it refers to is missing, goes in a circle or is too much.',
+    'Register what the message names, then run again; nothing was skipped.',
+  ),
   // checkpoint
   CHECKPOINT_CONCURRENT: row(
     75,
