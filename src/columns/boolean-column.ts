@@ -26,8 +26,21 @@ export class BooleanColumn implements BooleanVector {
     this.length = rows;
   }
 
+  /** Makes room for `rows` more rows. */
+  reserve(rows: number): void {
+    const need = this.length + rows;
+    if (need <= this.values.length) return;
+    const capacity = Math.max(need, this.values.length * 2);
+    const values = new Uint8Array(capacity);
+    values.set(this.values.subarray(0, this.length));
+    const nulls = new Uint8Array(capacity);
+    nulls.set(this.nulls.subarray(0, this.length));
+    this.values = values;
+    this.nulls = nulls;
+  }
+
   append(value: boolean): void {
-    if (this.length === this.values.length) this.grow();
+    if (this.length === this.values.length) this.reserve(1);
     this.values[this.length++] = value ? 1 : 0;
   }
 
@@ -39,14 +52,5 @@ export class BooleanColumn implements BooleanVector {
 
   isNull(row: number): boolean {
     return this.nullCount > 0 && this.nulls[row] === 1;
-  }
-
-  private grow(): void {
-    const values = new Uint8Array(this.values.length * 2);
-    values.set(this.values);
-    const nulls = new Uint8Array(values.length);
-    nulls.set(this.nulls);
-    this.values = values;
-    this.nulls = nulls;
   }
 }

@@ -28,17 +28,30 @@ export class FixedColumn implements FixedVector {
     this.length = rows;
   }
 
+  /** Makes room for `rows` more rows. */
+  reserve(rows: number): void {
+    const need = this.length + rows;
+    if (need <= this.nulls.length) return;
+    const capacity = Math.max(need, this.nulls.length * 2);
+    const data = new Uint8Array(capacity * this.width);
+    data.set(this.data.subarray(0, this.length * this.width));
+    const nulls = new Uint8Array(capacity);
+    nulls.set(this.nulls.subarray(0, this.length));
+    this.data = data;
+    this.nulls = nulls;
+  }
+
   /** `bytes` has exactly the width of the column. */
   append(bytes: Uint8Array): void {
     if (bytes.length !== this.width)
       throw new RangeError(`${bytes.length} bytes for a column of width ${this.width}`);
-    if (this.length === this.nulls.length) this.grow();
+    if (this.length === this.nulls.length) this.reserve(1);
     this.data.set(bytes, this.length * this.width);
     this.length++;
   }
 
   appendNull(): void {
-    if (this.length === this.nulls.length) this.grow();
+    if (this.length === this.nulls.length) this.reserve(1);
     this.nulls[this.length] = 1;
     this.length++;
     this.nullCount++;
@@ -46,15 +59,5 @@ export class FixedColumn implements FixedVector {
 
   isNull(row: number): boolean {
     return this.nullCount > 0 && this.nulls[row] === 1;
-  }
-
-  private grow(): void {
-    const capacity = this.nulls.length * 2;
-    const data = new Uint8Array(capacity * this.width);
-    data.set(this.data);
-    const nulls = new Uint8Array(capacity);
-    nulls.set(this.nulls);
-    this.data = data;
-    this.nulls = nulls;
   }
 }

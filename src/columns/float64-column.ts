@@ -26,8 +26,21 @@ export class Float64Column implements Float64Vector {
     this.length = rows;
   }
 
+  /** Makes room for `rows` more rows. */
+  reserve(rows: number): void {
+    const need = this.length + rows;
+    if (need <= this.values.length) return;
+    const capacity = Math.max(need, this.values.length * 2);
+    const values = new Float64Array(capacity);
+    values.set(this.values.subarray(0, this.length));
+    const nulls = new Uint8Array(capacity);
+    nulls.set(this.nulls.subarray(0, this.length));
+    this.values = values;
+    this.nulls = nulls;
+  }
+
   append(value: number): void {
-    if (this.length === this.values.length) this.grow();
+    if (this.length === this.values.length) this.reserve(1);
     this.values[this.length++] = value;
   }
 
@@ -39,14 +52,5 @@ export class Float64Column implements Float64Vector {
 
   isNull(row: number): boolean {
     return this.nullCount > 0 && this.nulls[row] === 1;
-  }
-
-  private grow(): void {
-    const values = new Float64Array(this.values.length * 2);
-    values.set(this.values);
-    const nulls = new Uint8Array(values.length);
-    nulls.set(this.nulls);
-    this.values = values;
-    this.nulls = nulls;
   }
 }

@@ -1,19 +1,18 @@
-import type { BytesVector, ConstantVector, FixedVector, FlatVector } from '../columns/vector.ts';
+import type { ConstantVector, FlatVector } from '../columns/vector.ts';
 import { SluiceError } from '../errors.ts';
 import { BloomFilterBuilder } from './bloom-filter.ts';
 import { type BufferPool, ByteChain } from './byte-chain.ts';
-import type { BytesRange } from './bytes-range.ts';
 import { ConstantDictionary } from './constant-dictionary.ts';
 import { createRange } from './create-range.ts';
-import type { FixedRange } from './fixed-range.ts';
-import type { FloatRange } from './float-range.ts';
+import { EntryFit, type PageRoom } from './entry-fit.ts';
 import { ENCODING, PHYSICAL_TYPE } from './format.ts';
-import type { Int32Range, Int64Range } from './integer-range.ts';
 import type { LeafColumn } from './leaf-column.ts';
+import type { Levels } from './levels.ts';
 import { PageBuffer } from './page-buffer.ts';
 import type { CompressPage } from './page-codec.ts';
 import { encodeDataPageHeader, encodeDictionaryPageHeader } from './page-header.ts';
 import { PageIndexBuilder } from './page-index.ts';
+import { BLOCK_ROWS, PageValues } from './page-values.ts';
 import { checkValueLength, plainValue } from './plain-value.ts';
 import { bitWidthOf, RunLengthEncoder } from './run-length-encoder.ts';
 import { ThriftWriter } from './thrift-writer.ts';
@@ -30,7 +29,12 @@ export interface ColumnWriterSettings {
   readonly bloomFilter: boolean;
 }
 
-type NumericVector = Exclude<FlatVector, BytesVector | FixedVector>;
+/** Entries of a page of long lists of nothing: their number in a page's header must not pass 2^31. */
+const MAX_PAGE_ENTRIES = 1024 * 1024;
+
+// shared by all columns of a thread: nothing in them outlives a call
+const blockLevels = new Uint8Array(BLOCK_ROWS);
+const blockRows = new Int32Array(BLOCK_ROWS);
 
 /**
  * Writes one leaf column: rows are appended to an open page in PLAIN form; a full page is compressed at once and kept in
@@ -50,7 +54,8 @@ export class ColumnWriter {
   private pageIsDictionary = false;
   private readonly definitions: RunLengthEncoder | undefined;
   private readonly repetitions: RunLengthEncoder | undefined;
-  private pageRange: ValueRange | undefined;
+  private readonly values: PageValues;
+  private entryFit: EntryFit | undefined;
   private previousRange: ValueRange | undefined;
   private hasPreviousRange = false;
 
@@ -75,16 +80,17 @@ export class ColumnWriter {
     this.settings = settings;
     this.chain = new ByteChain(settings.pool);
     this.page = new PageBuffer(settings.pool, settings.pageBytes);
+    if (settings.bloomFilter) this.bloom = new BloomFilterBuilder();
+    this.values = new PageValues(this.page, this.bloom);
     if (leaf.maxDefinitionLevel > 0)
       this.definitions = new RunLengthEncoder(bitWidthOf(leaf.maxDefinitionLevel));
     if (leaf.maxRepetitionLevel > 0)
       this.repetitions = new RunLengthEncoder(bitWidthOf(leaf.maxRepetitionLevel));
     if (settings.keepsRange) {
-      this.pageRange = createRange(leaf);
+      this.values.range = createRange(leaf);
       this.previousRange = createRange(leaf);
       this.chunkRange = createRange(leaf);
     }
-    if (settings.bloomFilter) this.bloom = new BloomFilterBuilder();
     // Iceberg's vectorised Spark reader took no dictionaries of fixed before 1.10, and booleans never have one
     const { physicalType } = leaf;
     if (physicalType !== PHYSICAL_TYPE.BOOLEAN && physicalType !== PHYSICAL_TYPE.FIXED_LEN_BYTE_ARRAY) {
@@ -100,7 +106,8 @@ export class ColumnWriter {
       this.index.heldBytes +
       (this.bloom?.heldBytes ?? 0) +
       (this.dictionary?.heldBytes ?? 0) +
-      (this.definitions?.capacityBytes ?? 0)
+      (this.definitions?.capacityBytes ?? 0) +
+      (this.repetitions?.capacityBytes ?? 0)
     );
   }
 
@@ -156,103 +163,109 @@ export class ColumnWriter {
   }
 
   private appendStretch(vector: FlatVector, from: number, until: number): void {
-    const nulls = vector.nullCount === 0 ? 0 : this.appendValidity(vector, from, until);
-    if (nulls === 0) this.definitions?.append(this.leaf.maxDefinitionLevel, until - from);
-    if (vector.kind === 'bytes') this.copyBytes(vector, from, until);
-    else if (nulls === 0) this.copyFixedWidth(vector, from, until);
-    else this.copyWithoutNulls(vector, from, until);
-    this.countRows(until - from, nulls);
+    if (vector.nullCount === 0 || !hasNulls(vector, from, until)) {
+      this.definitions?.append(this.leaf.maxDefinitionLevel, until - from);
+      this.values.append(vector, from, until);
+      this.countRows(until - from, 0);
+      return;
+    }
+    if (this.leaf.required || this.definitions === undefined)
+      throw this.fault('a null for a required column');
+    for (let row = from; row < until; row += BLOCK_ROWS)
+      this.appendNullable(vector, row, Math.min(until, row + BLOCK_ROWS));
   }
 
-  /** Appends definition levels where any row is null; returns how many are (0: nothing was appended). */
-  private appendValidity(vector: FlatVector, from: number, until: number): number {
-    const isNull = vector.kind === 'bytes' ? undefined : vector.nulls;
-    const starts = vector.kind === 'bytes' ? vector.starts : undefined;
-    let nulls = 0;
-    for (let row = from; row < until; row++) {
-      if (isNull !== undefined ? isNull[row] === 1 : starts![row] === starts![row + 1]) nulls++;
-    }
-    if (nulls === 0) return 0;
-    const { definitions } = this;
-    if (definitions === undefined) throw this.fault('a null for a required column');
+  /** At most BLOCK_ROWS rows, of which some may be null. */
+  private appendNullable(vector: FlatVector, from: number, until: number): void {
     const present = this.leaf.maxDefinitionLevel;
-    let runStart = from;
-    let runIsNull = false;
-    for (let row = from; row < until; row++) {
-      const rowIsNull = isNull !== undefined ? isNull[row] === 1 : starts![row] === starts![row + 1];
-      if (rowIsNull === runIsNull) continue;
-      if (row > runStart) definitions.append(runIsNull ? present - 1 : present, row - runStart);
-      runStart = row;
-      runIsNull = rowIsNull;
-    }
-    definitions.append(runIsNull ? present - 1 : present, until - runStart);
-    return nulls;
-  }
-
-  /** Null rows take no room in a bytes vector: the stretch is copied whole. */
-  private copyBytes(vector: BytesVector, from: number, until: number): void {
-    const { data, starts } = vector;
-    this.page.append(data, starts[from], starts[until]);
-    if (this.pageRange !== undefined) (this.pageRange as BytesRange).update(data, starts, from, until);
-    if (this.bloom !== undefined) {
+    let count = 0;
+    if (vector.kind === 'bytes') {
+      const { starts } = vector;
       for (let row = from; row < until; row++) {
-        if (starts[row] !== starts[row + 1]) this.bloom.add(data, starts[row] + 4, starts[row + 1]);
+        const isPresent = starts[row] === starts[row + 1] ? 0 : 1;
+        blockLevels[row - from] = present - 1 + isPresent;
+        count += isPresent;
       }
+      this.values.append(vector, from, until);
+    } else {
+      const { nulls } = vector;
+      for (let row = from; row < until; row++) {
+        const isPresent = nulls[row] ^ 1;
+        blockLevels[row - from] = present - 1 + isPresent;
+        blockRows[count] = row;
+        count += isPresent;
+      }
+      this.values.appendRows(vector, blockRows, 0, count);
     }
+    this.definitions!.appendAll(blockLevels, 0, until - from);
+    this.countRows(until - from, until - from - count);
   }
 
-  private copyWithoutNulls(vector: NumericVector | FixedVector, from: number, until: number): void {
-    const { nulls } = vector;
+  /**
+   * Appends rows [from, until), at most BLOCK_ROWS, whose definition levels are `levels[0, until - from)`: the rows of the
+   * highest level have a value; what the vector holds in the others has no meaning. For leaves in structs that may be null.
+   */
+  appendLevelled(vector: FlatVector, levels: Uint8Array, from: number, until: number): void {
+    this.checkKind(vector);
+    if (from < until) this.enterPage(false);
+    const present = this.leaf.maxDefinitionLevel;
     for (let row = from; row < until; ) {
-      if (nulls[row] === 1) {
-        row++;
-        continue;
+      const stop = this.fit(vector, row, until);
+      let count = 0;
+      for (let r = row; r < stop; r++) {
+        blockRows[count] = r;
+        count += levels[r - from] === present ? 1 : 0;
       }
-      let stop = row + 1;
-      while (stop < until && nulls[stop] === 0) stop++;
-      this.copyFixedWidth(vector, row, stop);
+      if (stop > row) {
+        this.definitions!.appendAll(levels, row - from, stop - from);
+        this.values.appendRows(vector, blockRows, 0, count);
+        this.countRows(stop - row, stop - row - count);
+      }
+      if (stop === row || this.pageRowCount >= this.settings.pageRows) this.sealPage();
       row = stop;
     }
   }
 
-  /** Rows [from, until), none of them null. */
-  private copyFixedWidth(vector: NumericVector | FixedVector, from: number, until: number): void {
-    const width = this.leaf.width || 1;
-    const bytes = valueBytes(vector);
-    this.page.append(bytes, from * width, until * width);
-    if (this.pageRange !== undefined) updateRange(this.pageRange, vector, from, until);
-    if (this.bloom !== undefined) {
-      for (let row = from; row < until; row++) this.bloom.add(bytes, row * width, (row + 1) * width);
+  /** Appends rows that are null here, or above: their definition level says where. */
+  appendNulls(level: number, rows: number): void {
+    if (this.definitions === undefined) throw this.fault('a null for a required column');
+    for (let left = rows; left > 0; ) {
+      const take = Math.min(left, this.settings.pageRows - this.pageRowCount);
+      this.definitions.append(level, take);
+      this.repetitions?.append(0, take);
+      this.countRows(take, take);
+      left -= take;
+      if (this.pageRowCount >= this.settings.pageRows) this.sealPage();
     }
   }
 
   private appendConstant(value: ConstantVector['value'], count: number): void {
     if (count === 0) return;
-    const plain = value === null ? undefined : this.constantPlain(value);
-    if (plain === undefined && this.definitions === undefined)
-      throw this.fault('a null for a required column');
-    const index = plain === undefined || this.dictionary === undefined ? -1 : this.dictionary.index(plain);
-    // nulls go to the page that is open, whichever it is
-    if (plain !== undefined) this.enterPage(index >= 0);
+    if (value === null) {
+      if (this.leaf.required) throw this.fault('a null for a required column');
+      this.appendNulls(this.leaf.maxDefinitionLevel - 1, count);
+      return;
+    }
+    const plain = this.constantPlain(value);
+    const index = this.dictionary === undefined ? -1 : this.dictionary.index(plain);
+    this.enterPage(index >= 0);
     for (let left = count; left > 0; ) {
       let take = Math.min(left, this.settings.pageRows - this.pageRowCount);
-      if (plain !== undefined && index < 0) take = this.fitConstant(plain, take);
+      if (index < 0) take = this.fitConstant(plain, take);
       if (take === 0 || (index >= 0 && !this.dictionary!.hasRoomForRun)) {
         this.sealPage();
-        if (plain !== undefined) this.enterPage(index >= 0);
+        this.enterPage(index >= 0);
         continue;
       }
-      // the null of a top-level field, whatever it holds, is definition level 0
-      this.definitions?.append(plain === undefined ? 0 : this.leaf.maxDefinitionLevel, take);
-      this.repetitions?.append(0, take);
+      this.definitions?.append(this.leaf.maxDefinitionLevel, take);
       if (index >= 0) this.dictionary!.appendRun(index, take);
-      else if (plain !== undefined) this.page.appendRepeated(plain, take);
-      if (plain !== undefined) this.takeConstant(plain, take);
-      this.countRows(take, plain === undefined ? take : 0);
+      else this.page.appendRepeated(plain, take);
+      this.values.note(plain, this.leaf.physicalType === PHYSICAL_TYPE.BYTE_ARRAY ? 4 : 0, take);
+      this.countRows(take, 0);
       left -= take;
       if (this.pageRowCount >= this.settings.pageRows) {
         this.sealPage();
-        if (plain !== undefined && left > 0) this.enterPage(index >= 0);
+        if (left > 0) this.enterPage(index >= 0);
       }
     }
   }
@@ -261,13 +274,6 @@ export class ColumnWriter {
   private fitConstant(plain: Uint8Array, most: number): number {
     const rows = Math.floor(this.page.room / plain.length);
     return rows < 1 && this.pageRowCount === 0 ? 1 : Math.min(most, rows);
-  }
-
-  private takeConstant(plain: Uint8Array, count: number): void {
-    this.pageRange?.takePlain(plain, count);
-    if (this.bloom !== undefined) {
-      this.bloom.add(plain, this.leaf.physicalType === PHYSICAL_TYPE.BYTE_ARRAY ? 4 : 0, plain.length);
-    }
   }
 
   private constantPlain(value: NonNullable<ConstantVector['value']>): Uint8Array {
@@ -282,30 +288,45 @@ export class ColumnWriter {
   }
 
   /**
-   * Appends entries of a leaf inside a list or map: `count` levels from `at`, and the values of the dense vector
-   * [from, until), one for each entry of the highest definition level. They belong to `rows` whole rows.
+   * Appends whole rows of a leaf inside lists or maps: `levels` of their entries, and `rows[0, valueCount)`, the rows of
+   * the vector, ascending, that hold the values of the entries of the highest definition level. No vector: no values.
    */
-  appendNested(
-    levels: { repetition: Uint8Array; definition: Uint8Array },
-    at: number,
-    count: number,
-    values: FlatVector,
-    from: number,
-    until: number,
-    rows: number,
-  ): void {
-    if (count === 0) return;
-    this.enterPage(false);
-    for (let i = at; i < at + count; i++) {
-      this.repetitions?.append(levels.repetition[i], 1);
-      this.definitions?.append(levels.definition[i], 1);
+  appendEntries(levels: Levels, vector: FlatVector | undefined, rows: Int32Array, valueCount: number): void {
+    if (vector !== undefined) this.checkKind(vector);
+    if (valueCount > 0) this.enterPage(false);
+    this.entryFit ??= new EntryFit(this.leaf);
+    const fit = this.entryFit;
+    for (let entry = 0, value = 0; entry < levels.length; ) {
+      fit.measure(this.room, levels, entry, vector, rows, value, valueCount);
+      if (fit.rows > 0) {
+        this.repetitions!.appendAll(levels.repetition, entry, fit.entry);
+        this.definitions!.appendAll(levels.definition, entry, fit.entry);
+        if (vector !== undefined) this.values.appendRows(vector, rows, value, fit.value);
+        this.pageRowCount += fit.rows;
+        this.pageEntries += fit.entry - entry;
+        this.pageNulls += fit.entry - entry - (fit.value - value);
+        entry = fit.entry;
+        value = fit.value;
+      }
+      if (fit.rows === 0 || this.isFull) this.sealPage();
     }
-    if (values.kind === 'bytes') this.copyBytes(values, from, until);
-    else this.copyFixedWidth(values, from, until);
-    this.pageRowCount += rows;
-    this.pageEntries += count;
-    this.pageNulls += count - (until - from);
-    if (this.page.room <= 0 || this.pageRowCount >= this.settings.pageRows) this.sealPage();
+  }
+
+  private get room(): PageRoom {
+    return {
+      bytes: this.page.room,
+      rows: this.settings.pageRows - this.pageRowCount,
+      entries: MAX_PAGE_ENTRIES - this.pageEntries,
+      isEmpty: this.pageEntries === 0,
+    };
+  }
+
+  private get isFull(): boolean {
+    return (
+      this.page.room <= 0 ||
+      this.pageRowCount >= this.settings.pageRows ||
+      this.pageEntries >= MAX_PAGE_ENTRIES
+    );
   }
 
   private countRows(rows: number, nulls: number): void {
@@ -346,22 +367,22 @@ export class ColumnWriter {
       this.chunkRows,
       this.pageNulls,
       valueCount,
-      this.pageRange,
+      this.values.range,
       previous,
     );
     this.mergePage();
   }
 
   private mergePage(): void {
-    const { pageRange } = this;
-    if (pageRange !== undefined) {
-      this.chunkRange!.merge(pageRange);
-      if (!pageRange.isEmpty) {
-        this.pageRange = this.previousRange;
-        this.previousRange = pageRange;
+    const { range } = this.values;
+    if (range !== undefined) {
+      this.chunkRange!.merge(range);
+      if (!range.isEmpty) {
+        this.values.range = this.previousRange;
+        this.previousRange = range;
         this.hasPreviousRange = true;
       }
-      this.pageRange!.clear();
+      this.values.range!.clear();
     }
     this.chunkRows += this.pageRowCount;
     this.chunkEntries += this.pageEntries;
@@ -414,7 +435,7 @@ export class ColumnWriter {
     this.index.clear();
     this.bloom?.clear();
     this.dictionary?.clear();
-    this.pageRange?.clear();
+    this.values.range?.clear();
     this.chunkRange?.clear();
     this.hasPreviousRange = false;
     this.pageIsDictionary = false;
@@ -451,31 +472,9 @@ const KIND_OF_TYPE: Record<number, FlatVector['kind']> = {
   [PHYSICAL_TYPE.FIXED_LEN_BYTE_ARRAY]: 'fixed',
 };
 
-/** The values of a vector as bytes, little-endian as the machine is. */
-function valueBytes(vector: NumericVector | FixedVector): Uint8Array {
-  if (vector.kind === 'fixed') return vector.data;
-  const values = vector.kind === 'int64' ? vector.words : vector.values;
-  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-}
-
-function updateRange(
-  range: ValueRange,
-  vector: NumericVector | FixedVector,
-  from: number,
-  until: number,
-): void {
-  switch (vector.kind) {
-    case 'int64':
-      (range as Int64Range).update(vector.words, from, until);
-      break;
-    case 'int32':
-    case 'boolean':
-      (range as Int32Range).update(vector.values, from, until);
-      break;
-    case 'fixed':
-      (range as FixedRange).update(vector.data, from, until);
-      break;
-    default:
-      (range as FloatRange).update(vector.values, from, until);
-  }
+function hasNulls(vector: FlatVector, from: number, until: number): boolean {
+  if (vector.kind !== 'bytes') return vector.nulls.subarray(from, until).includes(1);
+  const { starts } = vector;
+  for (let row = from; row < until; row++) if (starts[row] === starts[row + 1]) return true;
+  return false;
 }

@@ -4,32 +4,19 @@ import type { HeadersVector } from '../columns/vector.ts';
 import type { NestedField } from '../core/schema.ts';
 import { SluiceError } from '../errors.ts';
 import type { ColumnWriter } from './column-writer.ts';
+import { Levels } from './levels.ts';
 import { checkValueLength } from './plain-value.ts';
 
 /** Rows that are taken apart before their entries go to the columns: bounds the scratch. */
 const BLOCK_ROWS = 1024;
 const BLOCK_BYTES = 256 * 1024;
 
-/** The levels of one leaf for a block of rows. */
-class Levels {
-  repetition = new Uint8Array(1024);
-  definition = new Uint8Array(1024);
-  length = 0;
+// shared by all columns of a thread: the values of a block stand in its rows 0, 1, 2, ...
+let everyRow = new Int32Array(0);
 
-  append(repetition: number, definition: number): void {
-    if (this.length === this.repetition.length) {
-      this.repetition = grown(this.repetition);
-      this.definition = grown(this.definition);
-    }
-    this.repetition[this.length] = repetition;
-    this.definition[this.length++] = definition;
-  }
-}
-
-function grown(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  const larger = new Uint8Array(bytes.length * 2);
-  larger.set(bytes);
-  return larger;
+function rowsUpTo(count: number): Int32Array {
+  if (count > everyRow.length) everyRow = new Int32Array(count * 2).map((_, row) => row);
+  return everyRow;
 }
 
 /**
@@ -85,24 +72,9 @@ export class HeadersShredder {
         this.shredRow(vector, row);
         row++;
       }
-      this.key.appendNested(
-        this.keyLevels,
-        0,
-        this.keyLevels.length,
-        this.keys,
-        0,
-        this.keys.length,
-        row - first,
-      );
-      this.value.appendNested(
-        this.valueLevels,
-        0,
-        this.valueLevels.length,
-        this.values,
-        0,
-        this.values.length,
-        row - first,
-      );
+      const { keyLevels, valueLevels, keys, values } = this;
+      this.key.appendEntries(keyLevels, keys, rowsUpTo(keys.length), keys.length);
+      this.value.appendEntries(valueLevels, values, rowsUpTo(values.length), values.length);
     }
   }
 

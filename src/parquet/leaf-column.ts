@@ -20,6 +20,8 @@ export interface LeafColumn {
   /** Names from the top-level field down, with the groups `list`, `key_value` that Parquet puts between. */
   readonly path: readonly string[];
   readonly type: PrimitiveType;
+  /** Whether the leaf itself may not be null where what it stands in is there. */
+  readonly required: boolean;
   readonly physicalType: PhysicalType;
   /** Width in bytes of a value: 4 and 8 of numbers, the length of fixed; 0 where it varies and for booleans. */
   readonly width: number;
@@ -51,11 +53,11 @@ export interface ParquetSchema {
  */
 export function toParquetSchema(schema: Schema): ParquetSchema {
   const builder = new SchemaBuilder();
-  const stored = schema.fields.filter((f) => f.type !== 'unknown');
+  const stored = schema.fields.filter(isStored);
   builder.nodes.push(node('table', undefined, undefined, stored.length));
   const fieldLeaves = schema.fields.map((field) => {
     const before = builder.leaves.length;
-    if (field.type !== 'unknown') builder.field(field, [], 0, 0);
+    if (isStored(field)) builder.field(field, [], 0, 0);
     return builder.leaves.slice(before);
   });
   return { nodes: builder.nodes, leaves: builder.leaves, fieldLeaves };
@@ -71,6 +73,14 @@ function node(
   return { name, repetition, fieldId, childCount, leaf: undefined, group };
 }
 
+/** Fields of the type `unknown` are in no file: they are null in every row. */
+export function isStored(field: NestedField): boolean {
+  return field.type !== 'unknown';
+}
+
+/** Groups in groups: what anyone can read, and what the levels of a page can count. */
+const MAX_DEPTH = 100;
+
 type FieldLike = Pick<NestedField, 'id' | 'name' | 'required' | 'type'>;
 
 class SchemaBuilder {
@@ -84,6 +94,7 @@ class SchemaBuilder {
     repetitionLevel: number,
   ): void {
     const path = [...parents, field.name];
+    if (path.length > MAX_DEPTH) throw unsupported(path, 'a type nested this deeply');
     const repetition = field.required ? REPETITION.REQUIRED : REPETITION.OPTIONAL;
     const definition = parentDefinition + (field.required ? 0 : 1);
     const { type } = field;
@@ -93,6 +104,7 @@ class SchemaBuilder {
         name: field.name,
         path,
         type,
+        required: field.required,
         ...physicalTypeOf(type, path),
         maxDefinitionLevel: definition,
         maxRepetitionLevel: repetitionLevel,
@@ -107,8 +119,11 @@ class SchemaBuilder {
         group: undefined,
       });
     } else if (type.type === 'struct') {
-      this.nodes.push(node(field.name, repetition, field.id, type.fields.length));
-      for (const child of type.fields) this.field(child, path, definition, repetitionLevel);
+      const stored = type.fields.filter(isStored);
+      // a group of nothing is no valid schema, and its nulls could not be told from its values
+      if (stored.length === 0) throw unsupported(path, 'a struct without a field that is stored');
+      this.nodes.push(node(field.name, repetition, field.id, stored.length));
+      for (const child of stored) this.field(child, path, definition, repetitionLevel);
     } else if (type.type === 'list') {
       this.list(field, type, path, repetition, definition, repetitionLevel);
     } else {
@@ -212,12 +227,15 @@ function parameterisedType(
   if (length !== undefined && length >= 1 && length <= 0x7fff_ffff) {
     return { physicalType: PHYSICAL_TYPE.FIXED_LEN_BYTE_ARRAY, width: length };
   }
-  throw new SluiceError(
+  throw unsupported(path, `the type ${String(type)}`);
+}
+
+function unsupported(path: readonly string[], what: string): SluiceError {
+  const column = path.slice(0, MAX_DEPTH).join('.');
+  return new SluiceError(
     'UNSUPPORTED',
-    `column ${path.join('.')}: Parquet files cannot hold the type ${String(type)}; use another type`,
-    {
-      context: { column: path.join('.'), type },
-    },
+    `column ${column}: Parquet files cannot hold ${what}; use another type`,
+    { context: { column, what } },
   );
 }
 

@@ -43,6 +43,17 @@ export class RunLengthEncoder {
     this.runLength = count;
   }
 
+  /** Appends values[from, until). */
+  appendAll(values: Uint8Array, from: number, until: number): void {
+    for (let i = from; i < until; ) {
+      const value = values[i];
+      let end = i + 1;
+      while (end < until && values[end] === value) end++;
+      this.append(value, end - i);
+      i = end;
+    }
+  }
+
   /** Ends the encoding; the view is good until the next call of `append` or `clear`. */
   finish(): Uint8Array {
     this.endRun();
@@ -96,6 +107,13 @@ export class RunLengthEncoder {
     this.packedGroups++;
     this.buffer[this.packedAt] = (this.packedGroups << 1) | 1;
     const { group, buffer, bitWidth } = this;
+    this.groupSize = 0;
+    if (bitWidth <= 4) {
+      let packed = 0;
+      for (let i = 7; i >= 0; i--) packed = (packed << bitWidth) | group[i];
+      for (let i = 0; i < bitWidth; i++, packed >>>= 8) buffer[this.end++] = packed & 0xff;
+      return;
+    }
     let bits = 0;
     let held = 0;
     for (let i = 0; i < 8; i++) {
@@ -114,7 +132,6 @@ export class RunLengthEncoder {
         }
       }
     }
-    this.groupSize = 0;
   }
 
   private varint(value: number): void {

@@ -11,6 +11,7 @@ import { encodeFooter, type WrittenChunk, type WrittenRowGroup } from './footer.
 import { MAGIC, PHYSICAL_TYPE } from './format.ts';
 import { HeadersShredder } from './headers-shredder.ts';
 import { type ParquetSchema, toParquetSchema } from './leaf-column.ts';
+import { NestedShredder } from './nested-shredder.ts';
 import type { ParquetWriterOptions } from './options.ts';
 import { pageCompressor } from './page-codec.ts';
 import { ThriftWriter } from './thrift-writer.ts';
@@ -47,10 +48,11 @@ export class ParquetWriter {
   private readonly options: ParquetWriterOptions;
   private readonly parquetSchema: ParquetSchema;
   private readonly columns: readonly ColumnWriter[];
-  /** For every top-level field: its columns, and what takes headers apart where it may be given them. */
+  /** For every top-level field: its columns, and what takes vectors apart where it has several. */
   private readonly fields: Array<{
     readonly columns: readonly ColumnWriter[];
-    shredder: HeadersShredder | undefined;
+    headers: HeadersShredder | undefined;
+    nested: NestedShredder | undefined;
   }>;
   private readonly pool: BufferPool;
   private readonly metrics = new FileMetrics();
@@ -88,10 +90,12 @@ export class ParquetWriter {
       });
     });
     const columnOf = new Map(this.columns.map((column) => [column.leaf, column]));
-    this.fields = this.parquetSchema.fieldLeaves.map((leaves) => ({
-      columns: leaves.map((leaf) => columnOf.get(leaf)!),
-      shredder: undefined,
-    }));
+    this.fields = this.parquetSchema.fieldLeaves.map((leaves, i) => {
+      const columns = leaves.map((leaf) => columnOf.get(leaf)!);
+      const field = schema.fields[i];
+      const nested = isPrimitive(field.type) ? undefined : new NestedShredder(field, columns);
+      return { columns, headers: undefined, nested };
+    });
   }
 
   /** Rows appended so far, written or not. */
@@ -132,7 +136,8 @@ export class ParquetWriter {
 
   /**
    * Appends rows [from, until) of vectors given in the order of the schema's top-level fields. Copies what it keeps.
-   * Throws INTERNAL where a vector does not fit its column, UNSUPPORTED for a value of more than 1 GiB.
+   * Throws INTERNAL where a vector does not fit its column, UNSUPPORTED for a value (inside lists: the values of a row) of
+   * more than 1 GiB.
    */
   append(vectors: readonly ColumnVector[], from: number, until: number): void {
     this.expectOpen('append');
@@ -149,12 +154,12 @@ export class ParquetWriter {
   private appendField(i: number, vector: ColumnVector, from: number, until: number): void {
     const field = this.fields[i];
     if (vector.kind === 'headers') {
-      field.shredder ??= new HeadersShredder(this.schema.fields[i], field.columns);
-      field.shredder.append(vector, from, until);
-    } else if (isPrimitive(this.schema.fields[i].type) && isFlat(vector)) {
+      field.headers ??= new HeadersShredder(this.schema.fields[i], field.columns);
+      field.headers.append(vector, from, until);
+    } else if (field.nested !== undefined) {
+      field.nested.append(vector, from, until);
+    } else if (isFlat(vector)) {
       field.columns[0]?.append(vector, from, until);
-    } else if (vector.kind === 'constant' && vector.value === null) {
-      for (const column of field.columns) column.append(vector, from, until);
     } else {
       throw this.fault(`column ${this.schema.fields[i].name} was given a vector of kind ${vector.kind}`);
     }
