@@ -2,6 +2,7 @@
 import type { OffsetMap } from '../core/offset-range.ts';
 import { getOffset } from '../core/offset-range.ts';
 import type { Trigger } from '../core/trigger.ts';
+import type { ErrorCode } from '../errors.ts';
 import { type LatestOffsets, partitionLag } from './lag.ts';
 import type { BatchProgress } from './progress.ts';
 
@@ -10,7 +11,8 @@ import type { BatchProgress } from './progress.ts';
  * - LOSS: records were deleted before they were read.
  * - REWIND: the log ends before our position, or the topic or the cluster is another one.
  * - STOP: nobody runs it although its trigger says that somebody should, or a batch waits to be finished.
- * - STALL: somebody runs it, there is something to read, and no batch has ended for a long time.
+ * - STALL: somebody runs it, there is something to read, and no batch has ended for a long time; or the brokers do not tell
+ *   what there is to read, so that nobody can say how it stands.
  * - WARN: it runs, but behind: a batch takes longer than its trigger's interval, or records go to the quarantine.
  * - OK.
  */
@@ -28,9 +30,8 @@ export interface PartitionStatus {
   readLag: bigint | null;
   /** latest - committed. */
   committedLag: bigint | null;
-  /** Offsets that were deleted before they were read. */
-  lost: bigint;
-  /** Null where the brokers did not tell of the partition. */
+  /** Offsets that were deleted before they were read; null where the brokers did not tell of the partition, as `state`. */
+  lost: bigint | null;
   state: StateWord | null;
 }
 
@@ -40,6 +41,15 @@ export interface LeaseOwner {
   writerId: string;
   acquiredAtMs: number;
   heartbeatAtMs: number;
+}
+
+export interface BrokersStatus {
+  /** `kafka.bootstrap.servers`. */
+  servers: string;
+  /** False with `--no-broker`. */
+  asked: boolean;
+  /** Why they did not tell how far the topics are; null where they did, or nobody asked. */
+  error: { code: ErrorCode; message: string } | null;
 }
 
 export interface PipelineStatus {
@@ -53,10 +63,11 @@ export interface PipelineStatus {
     lastPlanned: number | null;
     lastCommitted: number | null;
   };
+  brokers: BrokersStatus;
   /** Over all partitions; null where the newest offsets are not known. */
   readLag: bigint | null;
   committedLag: bigint | null;
-  lost: bigint;
+  lost: bigint | null;
   partitions: PartitionStatus[];
   /** Who runs it; null where nobody does. */
   runningBy: LeaseOwner | null;
@@ -71,11 +82,12 @@ export interface StatusInput {
   checkpointLocation: string;
   trigger: Trigger;
   nowMs: number;
+  brokers: BrokersStatus;
   /** Where the query began, or would begin; null where that is not known: then a partition begins at its log's start. */
   initial: OffsetMap | null;
   lastPlanned: { batchId: number; offsets: OffsetMap } | null;
   lastCommitted: { batchId: number; offsets: OffsetMap } | null;
-  /** Asked from the brokers after the checkpoint was read; null where nobody asked. */
+  /** Asked from the brokers after the checkpoint was read; null where nobody asked, or they did not tell. */
   latest: LatestOffsets | null;
   /** The lease, where it is fresh. */
   lease: LeaseOwner | null;
@@ -95,7 +107,7 @@ export function buildStatus(input: StatusInput): PipelineStatus {
   const sinceLastBatchMs = sinceLastBatch(input);
   const readLag = sum(partitions, (p) => p.readLag, input.latest);
   const committedLag = sum(partitions, (p) => p.committedLag, input.latest);
-  const lost = partitions.reduce((total, p) => total + p.lost, 0n);
+  const lost = sum(partitions, (p) => p.lost, input.latest);
   const findings = judge(input, partitions, committedLag, sinceLastBatchMs);
   return {
     name: input.name,
@@ -107,6 +119,7 @@ export function buildStatus(input: StatusInput): PipelineStatus {
       lastPlanned: input.lastPlanned?.batchId ?? null,
       lastCommitted: input.lastCommitted?.batchId ?? null,
     },
+    brokers: input.brokers,
     readLag,
     committedLag,
     lost,
@@ -125,11 +138,11 @@ function worst(states: readonly StateWord[]): StateWord {
 
 function sum(
   partitions: PartitionStatus[],
-  lag: (p: PartitionStatus) => bigint | null,
+  offsets: (p: PartitionStatus) => bigint | null,
   latest: LatestOffsets | null,
 ): bigint | null {
   if (latest === null) return null;
-  return partitions.reduce((total, p) => total + (lag(p) ?? 0n), 0n);
+  return partitions.reduce((total, p) => total + (offsets(p) ?? 0n), 0n);
 }
 
 function partitionStatuses(input: StatusInput): PartitionStatus[] {
@@ -164,7 +177,7 @@ function partitionStatus(input: StatusInput, topic: string, partition: number): 
     latest: ends?.latest ?? null,
     logStart: ends?.logStart ?? null,
   };
-  if (ends === undefined) return { ...base, readLag: null, committedLag: null, lost: 0n, state: null };
+  if (ends === undefined) return { ...base, readLag: null, committedLag: null, lost: null, state: null };
   const start = startOf(input, topic, partition);
   const read = partitionLag(planned ?? start, ends);
   const table = partitionLag(committed ?? start, ends);
@@ -213,6 +226,15 @@ function judge(
     });
   }
   for (const reason of input.replaced ?? []) findings.push({ state: 'REWIND', reason });
+  const { error } = input.brokers;
+  if (error !== null) {
+    const what =
+      error.code === 'BROKER_UNREACHABLE' ? 'cannot be reached' : 'did not tell how far the topics are';
+    findings.push({
+      state: 'STALL',
+      reason: `the brokers ${what}, so that lag and loss are not known: ${error.message}`,
+    });
+  }
   findings.push(...judgeRunning(input, committedLag, sinceLastBatchMs));
   return findings;
 }

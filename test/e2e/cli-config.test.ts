@@ -266,7 +266,10 @@ describe('the frame', () => {
     const name = file(GOOD.replace('localhost:9092', '127.0.0.1:9'));
     const { code, stdout, stderr } = await sluice(['status', '--timeout', '500ms', '-c', name]);
     expect(code).toBe(69);
+    expect(stdout).toMatch(/^(STALL|STOP)\n {2}the brokers cannot be reached, .*127\.0\.0\.1:9 \(/);
+    expect(stdout).toContain('brokers        127.0.0.1:9 (not reached)');
     expect(stdout).toContain('committed lag  unknown');
+    expect(stdout).toContain('lost           unknown');
     expect(stderr).toContain('error BROKER_UNREACHABLE');
   });
 });

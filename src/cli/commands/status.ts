@@ -8,7 +8,7 @@ import type { SourceState } from '../../engine/source-state.ts';
 import { isSluiceError, type SluiceError } from '../../errors.ts';
 import type { BatchProgress } from '../../monitor/progress.ts';
 import { count } from '../../monitor/progress-line.ts';
-import { buildStatus, type PipelineStatus } from '../../monitor/status.ts';
+import { type BrokersStatus, buildStatus, type PipelineStatus } from '../../monitor/status.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import { loadQuietly, type PipelineFlags, timeoutOption, withPipelineOptions } from '../pipeline-option.ts';
 import { textTable } from '../text-table.ts';
@@ -35,7 +35,8 @@ Examples:
 
 read lag = newest offset - planned; committed lag = newest offset - committed to the tables. Records that were
 deleted before they were read are no lag: they are shown as lost. Exit code 3 where something is lost or the log
-was rewound, 69 where the brokers cannot be reached (what the checkpoint says is shown all the same).`,
+was rewound, 69 where the brokers cannot be reached: what the checkpoint says is shown all the same, lag and loss as
+unknown, and the word is STALL or worse.`,
     )
     .action((flags: StatusFlags) => status(context, flags));
 }
@@ -70,6 +71,11 @@ async function status(context: CliContext, flags: StatusFlags): Promise<void> {
       ? {}
       : { maxTriggerDelayMs: config.source.maxTriggerDelayMs }),
     nowMs: Date.now(),
+    brokers: {
+      servers: config.source.bootstrapServers,
+      asked: flags.broker,
+      error: asked.error === undefined ? null : { code: asked.error.code, message: asked.error.message },
+    },
     initial: began ?? asked.begins ?? null,
     lastPlanned,
     lastCommitted,
@@ -140,9 +146,15 @@ function limitText(progress: BatchProgress | null): string | null {
   return `${count(change?.to ?? limit.maxOffsets)} offsets by ${limit.by}${reason === null ? '' : `, ${reason}`}`;
 }
 
+function brokersText({ asked, error }: BrokersStatus): string {
+  if (!asked) return 'not asked';
+  if (error === null) return 'asked';
+  return error.code === 'BROKER_UNREACHABLE' ? 'not reached' : `not told: ${error.code}`;
+}
+
 function statusText(status: PipelineStatus): string {
   const number = (value: bigint | number | null): string => (value === null ? 'unknown' : count(value));
-  const { checkpoint, runningBy, lastProgress } = status;
+  const { brokers, checkpoint, runningBy, lastProgress } = status;
   const facts = [
     ['pipeline', `${status.name}${status.id === null ? ' (never run)' : ` (${status.id})`}`],
     ['checkpoint', checkpoint.location],
@@ -150,6 +162,7 @@ function statusText(status: PipelineStatus): string {
       'batches',
       `planned ${checkpoint.lastPlanned ?? 'none'}, committed ${checkpoint.lastCommitted ?? 'none'}`,
     ],
+    ['brokers', `${brokers.servers} (${brokersText(brokers)})`],
     ['running', runningBy === null ? 'no' : `process ${runningBy.pid} on ${runningBy.host}`],
     ['read lag', number(status.readLag)],
     ['committed lag', number(status.committedLag)],
@@ -178,7 +191,7 @@ function statusText(status: PipelineStatus): string {
     dash(p.latest),
     dash(p.readLag),
     dash(p.committedLag),
-    String(p.lost),
+    dash(p.lost),
     p.state ?? '-',
   ]);
   const table = textTable(

@@ -1,4 +1,5 @@
 /** What `status`, `explain` and `verify` say of a pipeline on a real broker. */
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTopic, fillOdd } from '../../support/fault-topics.ts';
 import { useKafka } from '../../support/kafka.ts';
@@ -45,6 +46,46 @@ describe('the views of a pipeline', () => {
       readLag: 14,
       committedLag: 14,
     });
+  });
+
+  it('status shows what the checkpoint says where the brokers do not, and is not OK', async () => {
+    begin({ more: 'trigger: { availableNow: true }' });
+    await pipeline.run();
+    const mute = createServer();
+    await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    const deaf = `127.0.0.1:${(mute.address() as AddressInfo).port}`;
+    // Port 9 of the loopback, where nothing listens, and one that takes connections and never answers.
+    for (const [servers, error] of [
+      ['127.0.0.1:9', 'ECONNREFUSED'],
+      [deaf, deaf],
+    ]) {
+      const ask = ['--timeout', '700ms', '--set', `source.kafka.bootstrap.servers=${servers}`];
+      const { code, stdout, stderr } = await sluice('status', '-o', 'json', ...ask);
+      expect(code).toBe(69);
+      expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'BROKER_UNREACHABLE' } });
+      const status = JSON.parse(stdout);
+      expect(status).toMatchObject({
+        state: 'STALL',
+        brokers: { servers, asked: true, error: { code: 'BROKER_UNREACHABLE' } },
+        checkpoint: { lastPlanned: 0, lastCommitted: 0 },
+        readLag: null,
+        committedLag: null,
+        lost: null,
+      });
+      expect(status.reasons[0]).toMatch(/^the brokers cannot be reached, so that lag/);
+      expect(status.reasons[0]).toContain(error);
+      const known = { topic, planned: 100, committed: 100, latest: null, lost: null, state: null };
+      expect(status.partitions).toMatchObject([
+        { ...known, partition: 0 },
+        { ...known, partition: 1 },
+      ]);
+      const { stdout: text } = await sluice('status', ...ask);
+      expect(text).toMatch(/^STALL\n {2}the brokers cannot be reached/);
+      expect(text).toContain(`brokers        ${servers} (not reached)`);
+    }
+    mute.close();
+    const { code, stdout } = await sluice('status');
+    expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^OK\n|^WARN\n/) });
   });
 
   it('explain refuses what the run would refuse, and shows what it would give up', async () => {

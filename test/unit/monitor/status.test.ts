@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { ErrorCode } from '../../../src/errors.ts';
 import type { LatestOffsets } from '../../../src/monitor/lag.ts';
 import type { BatchProgress } from '../../../src/monitor/progress.ts';
 import { buildStatus, type StatusInput } from '../../../src/monitor/status.ts';
@@ -35,6 +36,7 @@ const INPUT: StatusInput = {
   checkpointLocation: '/cp',
   trigger: { kind: 'processingTime', intervalMs: 60_000 },
   nowMs: NOW,
+  brokers: { servers: 'b:9092', asked: true, error: null },
   initial: offsets(0n, 0n),
   lastPlanned: { batchId: 5, offsets: offsets(100n, 50n) },
   lastCommitted: { batchId: 4, offsets: offsets(60n, 50n) },
@@ -86,9 +88,16 @@ describe('buildStatus', () => {
   });
 
   it('knows nothing of lags that nobody asked for', () => {
-    const s = status({ latest: null });
-    expect(s).toMatchObject({ readLag: null, committedLag: null, state: 'OK' });
-    expect(s.partitions[0]).toMatchObject({ planned: 100n, latest: null, readLag: null, state: null });
+    const brokers = { servers: 'b:9092', asked: false, error: null };
+    const s = status({ latest: null, brokers });
+    expect(s).toMatchObject({ brokers, readLag: null, committedLag: null, lost: null, state: 'OK' });
+    expect(s.partitions[0]).toMatchObject({
+      planned: 100n,
+      latest: null,
+      readLag: null,
+      lost: null,
+      state: null,
+    });
   });
 
   it('stands before the first batch', () => {
@@ -165,6 +174,44 @@ describe('buildStatus', () => {
       status({ lastProgress: old, latest: latest([0n, 60n], [0n, 50n]), lastPlanned: INPUT.lastCommitted })
         .state,
     ).toBe('OK');
+  });
+
+  it('STALL: brokers that do not answer are no OK, whatever the checkpoint says', () => {
+    const unreachable = {
+      code: 'BROKER_UNREACHABLE',
+      message: 'no broker could be reached; tried b:9092 (refused)',
+    } as const;
+    const silent = (error: { code: ErrorCode; message: string }) => ({
+      latest: null,
+      brokers: { servers: 'b:9092', asked: true, error },
+    });
+    const s = status(silent(unreachable));
+    expect(s).toMatchObject({
+      state: 'STALL',
+      brokers: { servers: 'b:9092', error: unreachable },
+      checkpoint: { lastPlanned: 5, lastCommitted: 4 },
+      readLag: null,
+      lost: null,
+      runningBy: lease,
+    });
+    expect(s.reasons).toEqual([
+      'the brokers cannot be reached, so that lag and loss are not known: no broker could be reached; tried b:9092 (refused)',
+    ]);
+    expect(s.partitions.map((p) => [p.planned, p.committed, p.lost])).toEqual([
+      [100n, 60n, null],
+      [50n, 50n, null],
+    ]);
+    expect(status(silent({ code: 'KAFKA_AUTH', message: 'wrong password' })).reasons).toEqual([
+      'the brokers did not tell how far the topics are, so that lag and loss are not known: wrong password',
+    ]);
+    // A pipeline at rest is not well either while nobody can read for it.
+    const atRest = { lease: null, trigger: { kind: 'availableNow' } as const };
+    const committed = { lastCommitted: { batchId: 5, offsets: offsets(100n, 50n) } };
+    expect(status({ ...silent(unreachable), ...atRest, ...committed }).state).toBe('STALL');
+    expect(status({ ...silent(unreachable), lease: null })).toMatchObject({
+      state: 'STOP',
+      reasons: [s.reasons[0], 'nobody runs it, and batch 5 is planned but not committed'],
+    });
   });
 
   it('STALL: also where no batch ever ended, by the time that the process runs', () => {
