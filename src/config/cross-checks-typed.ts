@@ -1,8 +1,8 @@
 /** Checks between the options of a typed rule. */
 
+import { parseSchemaText } from '../core/schema-text/parse-schema-text.ts';
 import { isSluiceError, messageOf } from '../errors.ts';
 import { shown } from './check.ts';
-import { parseSchemaText } from './column-schema.ts';
 import type { Report } from './fault.ts';
 import type { Part } from './formats.ts';
 import type { Values } from './values.ts';
@@ -102,6 +102,12 @@ function checkPart(values: Values, index: number, part: Part, fault: Report): vo
       'CONTRADICTION',
       at('writerSchema'),
       'with a registry the frame says which schema a value was written with; give `readerSchema` to resolve to one',
+    );
+  if (inRegistry && values.get('registry', 'schema.registry.url') === undefined)
+    fault(
+      'MISSING_OPTION',
+      ['registry', 'schema.registry.url'],
+      `the format ${format} needs the address of the Schema Registry`,
     );
   checkSchema(get('schema'), format, inRegistry, (message) => fault('WRONG_VALUE', at('schema'), message));
   for (const key of ['quote', 'escape', 'delimiter']) {

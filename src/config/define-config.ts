@@ -82,6 +82,19 @@ export interface TableInput {
   properties?: Record<string, string | number | boolean>;
 }
 
+/** A Schema Registry, by the names of Confluent's clients. */
+export interface RegistryInput {
+  'schema.registry.url'?: string;
+  'basic.auth.user.info'?: string;
+  'bearer.auth.token'?: string;
+  'schema.registry.ssl.truststore.location'?: string;
+  'schema.registry.ssl.keystore.location'?: string;
+  'schema.registry.ssl.key.password'?: string;
+  'schema.registry.ssl.endpoint.identification.algorithm'?: 'https' | '';
+  'schema.registry.request.timeout.ms'?: number;
+  'schema.registry.deadline.ms'?: number;
+}
+
 export interface PipelineInput {
   name: string;
   engine?: 'local';
@@ -93,6 +106,7 @@ export interface PipelineInput {
   trigger?: 'availableNow' | 'once' | { processingTime?: Duration; availableNow?: true; once?: true };
   source: SourceInput;
   tables?: TableInput[];
+  registry?: RegistryInput;
   quarantine?: { maxRatio?: number; window?: number; keepBytes?: Size };
   shutdown?: { timeout?: Duration };
   retention?: { minBatchesToRetain?: number };

@@ -1,7 +1,7 @@
 /** `value` and `key` of a typed rule, as the engine sees them. */
 
+import { parseSchemaText } from '../core/schema-text/parse-schema-text.ts';
 import type { ValueFormat } from '../core/value-format.ts';
-import { parseSchemaText } from './column-schema.ts';
 import type { ColumnsFrom, TypedPart } from './pipeline-config.ts';
 import type { Values } from './values.ts';
 

@@ -99,12 +99,13 @@ function placeholders(path: Path): readonly string[] {
   return findOption(section, key)?.placeholders ?? [];
 }
 
-/** Resolves the secrets of `source`; failures become faults at their place. */
+/** Resolves the secrets of `source` and `registry`; failures become faults at their place. */
 async function readSecrets(
   values: Values,
   options: LoadOptions,
-): Promise<Pick<ResolveContext, 'kafkaSecrets' | 'kafkaExtra' | 'oauthToken'>> {
+): Promise<Pick<ResolveContext, 'kafkaSecrets' | 'registrySecrets' | 'kafkaExtra' | 'oauthToken'>> {
   const kafkaSecrets: Record<string, Secret> = {};
+  const registrySecrets: Record<string, Secret> = {};
   const kafkaExtra: Record<string, string> = {};
   let oauthToken: TokenInput | undefined;
   for (const option of OPTIONS) {
@@ -119,6 +120,10 @@ async function readSecrets(
     const secret =
       text === undefined ? undefined : await readSecret(values, option.section, option.key, text, options);
     if (secret === undefined) continue;
+    if (option.section === 'registry') {
+      registrySecrets[option.key] = secret;
+      continue;
+    }
     if (option.key !== 'kafka.sasl.jaas.config') {
       kafkaSecrets[option.key.slice('kafka.'.length)] = secret;
       continue;
@@ -131,7 +136,7 @@ async function readSecrets(
     Object.assign(kafkaExtra, login.options);
     for (const [key, value] of Object.entries(login.secrets)) kafkaSecrets[key] = new Secret(value);
   }
-  return { kafkaSecrets, kafkaExtra, oauthToken };
+  return { kafkaSecrets, registrySecrets, kafkaExtra, oauthToken };
 }
 
 function secretFault(values: Values, path: Path, code: FaultCode, message: string): void {

@@ -9,6 +9,7 @@ export type Section =
   | 'tables[]'
   | 'tables[].value'
   | 'tables[].key'
+  | 'registry'
   | 'quarantine'
   | 'shutdown'
   | 'retention'

@@ -5,6 +5,7 @@
 import { FORMAT_OPTIONS } from './format-options.ts';
 import { KAFKA_UNSUPPORTED } from './kafka-options.ts';
 import { type Option, optionPath, type Section, type UnsupportedOption } from './option.ts';
+import { REGISTRY_OPTIONS } from './registry-options.ts';
 import { SOURCE_OPTIONS } from './source-options.ts';
 import { TABLE_OPTIONS } from './table-options.ts';
 
@@ -23,6 +24,8 @@ export const SECTION_DOCS: Readonly<Record<Section, string>> = {
   'tables[].value':
     'How the value of a record becomes columns, for `layout: typed`; `value: json` is short for a map with the format alone',
   'tables[].key': 'How the key of a record becomes columns, for `layout: typed`; the options of `value`, and',
+  registry:
+    'The Schema Registry that the formats avro, protobuf and json-schema need; the names are those of Confluent’s clients',
   quarantine: 'What happens with records that cannot be decoded',
   shutdown: 'How a run ends',
   retention: 'How long the checkpoint keeps its batches',
@@ -198,6 +201,7 @@ export const OPTIONS: readonly Option[] = [
   ...SOURCE_OPTIONS,
   ...TABLE_OPTIONS,
   ...FORMAT_OPTIONS,
+  ...REGISTRY_OPTIONS,
   ...keeping,
 ];
 
@@ -233,7 +237,7 @@ export const UNSUPPORTED: readonly UnsupportedOption[] = [
   ),
   ...refused('http', ['token'], 'leave `http` out'),
   ...refused('quarantine', ['table'], 'leave it out; the quarantine is `<table>__quarantine`'),
-  ...refused('', ['landing', 'bridge', 'lakehouse', 'compaction', 'registry'], 'leave it out'),
+  ...refused('', ['landing', 'bridge', 'lakehouse', 'compaction'], 'leave it out'),
   ...KAFKA_UNSUPPORTED,
 ];
 

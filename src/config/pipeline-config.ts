@@ -16,6 +16,7 @@ export interface PipelineConfig {
   trigger: Trigger;
   source: SourceConfig;
   tables: TableRule[];
+  registry: RegistryConfig | null;
   quarantine: { maxRatio: number; window: number; keepBytes: number };
   shutdownTimeoutMs: number;
   retention: { minBatchesToRetain: number };
@@ -38,6 +39,13 @@ export interface FileCatalogConfig {
   name: string;
   /** The catalog itself. */
   warehouse: string;
+}
+
+/** The options of the Schema Registry by their own names. */
+export interface RegistryConfig {
+  options: Record<string, string | number>;
+  /** Those that must never print. */
+  secrets: Record<string, Secret>;
 }
 
 export interface SourceConfig {

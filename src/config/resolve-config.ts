@@ -7,11 +7,12 @@ import { DEFAULT_TRIGGER, type Trigger } from '../core/trigger.ts';
 import type { EvolveRule } from '../core/value-format.ts';
 import { typedPart } from './formats.ts';
 import type { StartingOffsets } from './option-types.ts';
-import { findOption } from './options.ts';
+import { findOption, optionsOf } from './options.ts';
 import { parsePartitionField } from './partition-field.ts';
 import type {
   CatalogConfig,
   PipelineConfig,
+  RegistryConfig,
   SourceConfig,
   StartingPosition,
   TableRule,
@@ -24,6 +25,7 @@ export interface ResolveContext {
   /** Worker threads where the file names no number. */
   defaultWorkers: number;
   kafkaSecrets: Record<string, Secret>;
+  registrySecrets: Record<string, Secret>;
   /** Of `kafka.*` without the prefix: what stands for options taken apart, such as a JAAS text. */
   kafkaExtra: Record<string, string>;
   /** The function of the module that gives the token of OAUTHBEARER. */
@@ -41,6 +43,7 @@ export function resolveConfig(values: Values, context: ResolveContext): Pipeline
     trigger: trigger(values),
     source: source(values, context),
     tables: values.rules().map((_, index) => tableRule(values, index)),
+    registry: registry(values, context),
     quarantine: {
       maxRatio: values.get<number>('quarantine', 'maxRatio')!,
       window: values.get<number>('quarantine', 'window')!,
@@ -100,6 +103,18 @@ function source(values: Values, context: ResolveContext): SourceConfig {
     pollTimeoutMs: get<number>('kafkaConsumer.pollTimeoutMs')!,
     requestDeadlineMs: get<number>('kafka.request.deadline')!,
   };
+}
+
+/** Null where no address is given. Files lie where the working directory says. */
+function registry(values: Values, context: ResolveContext): RegistryConfig | null {
+  if (values.get('registry', 'schema.registry.url') === undefined) return null;
+  const options: Record<string, string | number> = {};
+  for (const { key, secret } of optionsOf('registry')) {
+    const value = values.get<string | number>('registry', key);
+    if (secret === true || value === undefined) continue;
+    options[key] = key.endsWith('.location') ? resolve(context.cwd, String(value)) : value;
+  }
+  return { options, secrets: context.registrySecrets };
 }
 
 function selection(values: Values): TopicSelection {

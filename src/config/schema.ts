@@ -47,6 +47,7 @@ export function pipelineSchema(): z.ZodType {
       .min(1)
       .meta({ description: SECTION_DOCS['tables[]'] })
       .prefault([{ match: '*' }]),
+    registry: optional('registry'),
     quarantine: optional('quarantine'),
     shutdown: optional('shutdown'),
     retention: optional('retention'),

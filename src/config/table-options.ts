@@ -53,7 +53,7 @@ export const TABLE_OPTIONS: readonly Option[] = [
   {
     section: 'tables[]',
     key: 'evolve',
-    doc: 'Typed: how the table follows the records. `none`: not at all. `add`: new fields become columns, and required columns optional. `widen`: beside that int becomes long, float double, and decimals get more digits. Nothing is ever narrowed, dropped or renamed.',
+    doc: 'Typed: how the table follows the records. `none`: not at all. `add`: new fields become columns. `widen`: beside that int becomes long, float double, decimals get more digits, and required columns become optional. Nothing is ever narrowed, dropped or renamed.',
     type: { kind: 'choice', values: ['none', 'add', 'widen'] },
     default: 'none',
     since: SINCE,

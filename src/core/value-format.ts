@@ -1,4 +1,5 @@
 /** How the value, or the key, of a record becomes columns: plain values, so that they cross threads and stand in plans. */
+import type { EvolutionRule } from './schema-evolution.ts';
 
 /** What happens with a record that cannot be decoded (spec 40, "Modes"). */
 export type DecodeMode =
@@ -81,8 +82,5 @@ export interface RegisteredSchema {
   references: { name: string; schema: string }[];
 }
 
-/**
- * How a table follows its records: `add`: new columns, required ones become optional; `widen`: beside it int to long,
- * float to double, more digits for decimals.
- */
-export type EvolveRule = 'none' | 'add' | 'widen';
+/** How a table follows its records. */
+export type EvolveRule = EvolutionRule;

@@ -126,9 +126,9 @@ export class BatchPlanner {
     this.epochs.learn(funnel);
   }
 
-  /** The tables of a planned batch, by the routing that was planned, not by today's (spec 30). */
-  tablesOf(plan: BatchPlan): Promise<TargetTables> {
-    return this.tables.ofPlan(plan);
+  /** The tables of a planned batch, by the routing that was planned, not by today's (spec 30). `again`: they have changed since. */
+  tablesOf(plan: BatchPlan, again = false): Promise<TargetTables> {
+    return this.tables.ofPlan(plan, again);
   }
 
   private async observe(): Promise<SourceState> {

@@ -26,6 +26,8 @@ export interface ReadOutcome {
   /** What was read in the end. */
   ranges: OffsetRange[];
   lost: LostRange[];
+  /** The last time that it was read; counts on from what was given. */
+  attempt: number;
 }
 
 /** Has the workers read a planned batch into data files. */
@@ -38,12 +40,18 @@ export class BatchReader {
 
   /**
    * Reads the planned ranges. Where retention deletes records under the reader and `failOnDataLoss` is false, the range
-   * is read again from where the log now starts, and what is gone is returned.
+   * is read again from where the log now starts, and what is gone is returned. `firstAttempt`: times that this process has
+   * read the batch before.
    */
-  async read(plan: BatchPlan, tables: TargetTables, abandon: AbortSignal): Promise<ReadOutcome> {
+  async read(
+    plan: BatchPlan,
+    tables: TargetTables,
+    abandon: AbortSignal,
+    firstAttempt: number,
+  ): Promise<ReadOutcome> {
     const { config, host, io, pool } = this.context;
     const lost: LostRange[] = [];
-    for (let attempt = 0; ; attempt++) {
+    for (let attempt = firstAttempt; ; attempt++) {
       const ranges = withoutLost(plan.ranges, lost);
       const totalOffsets = Number(ranges.reduce((sum, r) => sum + (r.until - r.from), 0n));
       let records = 0;
@@ -54,7 +62,7 @@ export class BatchReader {
         bytes += moreBytes;
         host.onActivity?.({ batchId: plan.batchId, totalOffsets, records, bytes });
       });
-      if (error === undefined) return { outcome: results, ranges, lost };
+      if (error === undefined) return { outcome: results, ranges, lost, attempt };
       // Nobody refers to the files of the tasks that ended well: the batch is read again, now or by a later run.
       await deleteFiles(
         io,

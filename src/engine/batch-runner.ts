@@ -4,10 +4,11 @@ import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { isSluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import type { FileIO } from '../storage/file-io.ts';
-import { BatchReader, deleteFiles } from './batch-reader.ts';
+import { BatchReader, deleteFiles, type ReadOutcome } from './batch-reader.ts';
 import { batchReport } from './batch-report.ts';
 import { commitContext } from './commit-context.ts';
 import { commitTables } from './commit-tables.ts';
+import { evolveTables } from './evolve-tables.ts';
 import type { Failpoints } from './failpoint.ts';
 import { Freshness } from './freshness.ts';
 import type { BatchReport, EngineHost } from './host.ts';
@@ -18,6 +19,7 @@ import type { PlannedBatch } from './planned-batch.ts';
 import { assertRowsWritten, preparedTables } from './prepared-tables.ts';
 import { QuarantineGuard } from './quarantine-guard.ts';
 import { parseRoutingText, routeTopics } from './routing.ts';
+import type { SchemaRegistry } from './schema-registry.ts';
 import type { TargetTables } from './target-tables.ts';
 
 export interface BatchRunnerContext {
@@ -27,11 +29,15 @@ export interface BatchRunnerContext {
   catalog: Catalog;
   io: FileIO;
   pool: WorkerPool;
+  registry: SchemaRegistry;
   failpoints: Failpoints;
   runId: string;
   writerId: string;
   sleep(ms: number): Promise<void>;
 }
+
+/** Binds the tables of a planned batch; `again` where they have changed since. */
+export type TablesOf = (plan: BatchPlan, again: boolean) => Promise<TargetTables>;
 
 /** A batch that is committed, checkpoint and all. */
 export interface FinishedBatch {
@@ -56,17 +62,13 @@ export class BatchRunner {
   }
 
   /** `tablesOf` binds the tables where the batch has to be read. `abandon` gives up reading: the files of the batch are deleted and the signal's reason is thrown. */
-  async run(
-    batch: PlannedBatch,
-    tablesOf: (plan: BatchPlan) => Promise<TargetTables>,
-    abandon: AbortSignal,
-  ): Promise<FinishedBatch> {
+  async run(batch: PlannedBatch, tablesOf: TablesOf, abandon: AbortSignal): Promise<FinishedBatch> {
     const { checkpoint, failpoints, host } = this.context;
     const { plan } = batch;
     const found = await checkpoint.prepared(plan.batchId);
     const readFrom = host.now();
     // A batch that is prepared needs its tables' markers only, whatever became of their columns since.
-    const prepared = found ?? (await this.prepare(plan, await tablesOf(plan), abandon));
+    const prepared = found ?? (await this.prepare(plan, tablesOf, abandon));
     const commitFrom = host.now();
     const validThrough = this.freshness.after(
       plan.ranges,
@@ -116,10 +118,40 @@ export class BatchRunner {
     return { report, funnel: prepared.funnel };
   }
 
+  /**
+   * Reads the ranges into files. Where records ask for what a typed table may be given, the table is given it first, and
+   * the batch is read again: the record that brings a new column keeps its value there.
+   */
+  private async readFitting(
+    plan: BatchPlan,
+    tablesOf: TablesOf,
+    abandon: AbortSignal,
+  ): Promise<ReadOutcome & { tables: TargetTables }> {
+    const { failpoints, host, io, catalog, registry } = this.context;
+    let tables = await tablesOf(plan, false);
+    for (let attempt = 0; ; ) {
+      const read = await this.reader.read(plan, tables, abandon, attempt);
+      attempt = read.attempt + 1;
+      const wanted = read.outcome.flatMap((r) => r.wanted);
+      if (wanted.length === 0) return { ...read, tables };
+      failpoints.hit('before-evolve');
+      const { rules } = parseRoutingText(plan.config.text);
+      const evolved = await evolveTables({ catalog, registry, log: host.log }, tables, rules, wanted);
+      if (!evolved) return { ...read, tables };
+      failpoints.hit('after-evolve');
+      await deleteFiles(
+        io,
+        read.outcome.flatMap((r) => r.files),
+      );
+      host.log.info(`batch ${plan.batchId} is read again, into the columns that its tables have now`);
+      tables = await tablesOf(plan, true);
+    }
+  }
+
   /** Reads the ranges, writes the files, and makes the list that finishes the batch after any crash. */
-  private async prepare(plan: BatchPlan, tables: TargetTables, abandon: AbortSignal): Promise<PreparedBatch> {
+  private async prepare(plan: BatchPlan, tablesOf: TablesOf, abandon: AbortSignal): Promise<PreparedBatch> {
     const { checkpoint, failpoints, host, io } = this.context;
-    const { outcome, ranges, lost } = await this.reader.read(plan, tables, abandon);
+    const { outcome, ranges, lost, tables } = await this.readFitting(plan, tablesOf, abandon);
     const files = outcome.flatMap((r) => r.files);
     try {
       const funnel = mergeRangeResults(

@@ -2,6 +2,7 @@ import type { PartitionValue } from '../core/data-file.ts';
 import { type IcebergType, isPrimitive, type NestedField, type Schema } from '../core/schema.ts';
 import { singleValueFromJson } from '../core/single-value.ts';
 import { BRONZE_COLUMNS, type BronzeSource } from './bronze-layout.ts';
+import type { ColumnSource } from './column-source.ts';
 
 /** The types that a column of each source may have in a table that is there already. */
 const ACCEPTED: Record<Exclude<BronzeSource, 'null' | 'headers'>, readonly string[]> = {
@@ -57,6 +58,16 @@ export function bindColumns(schema: Schema, includeHeaders: boolean): ColumnBind
   return { sources, faults };
 }
 
+/** The source of a provenance column of a typed table, and what is wrong with its type. */
+export function provenanceSource(column: NestedField): { source: BronzeSource; fault?: string } {
+  const source = BRONZE_COLUMNS[column.name];
+  const fault = typeFault(source, column.type);
+  if (fault !== undefined) return { source, fault: `column ${column.name}: ${fault}` };
+  return column.required && NULLABLE.has(source)
+    ? { source, fault: `column ${column.name} is required, but records may have none` }
+    : { source };
+}
+
 /**
  * What a writer that knows nothing of a column puts there: its write default, else null (Iceberg spec, "Default
  * values"). Null for nested types. Throws METADATA_INVALID for a default that is no value of the type.
@@ -96,7 +107,7 @@ export function headersFault(type: IcebergType): string | undefined {
 }
 
 /** True where the table's column of that source is text, so that bytes which are not UTF-8 cannot go there. */
-export function isText(schema: Schema, sources: readonly BronzeSource[], source: 'value' | 'key'): boolean {
+export function isText(schema: Schema, sources: readonly ColumnSource[], source: 'value' | 'key'): boolean {
   const index = sources.indexOf(source);
   return index >= 0 && schema.fields[index].type === 'string';
 }

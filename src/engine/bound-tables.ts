@@ -6,7 +6,7 @@ import type { BatchPlannerContext } from './planner-context.ts';
 import { parseRoutingText, routeTopics, routingText } from './routing.ts';
 import { sha256Hex } from './sha256.ts';
 import type { SourceState } from './source-state.ts';
-import { openTargetTables, parseTableName, type TargetTables } from './target-tables.ts';
+import { openTargetTables, parseTableName, type TableOpening, type TargetTables } from './target-tables.ts';
 
 /** The target tables of a run: loaded and bound once, and again when topics, routing or the tables themselves change. */
 export class BoundTables {
@@ -26,16 +26,18 @@ export class BoundTables {
 
   /** The tables under today's configuration; at first sight each is checked against the checkpoint. */
   async current(state: SourceState): Promise<TargetTables> {
-    const { config, catalog, checkpoint } = this.context;
+    const { config, checkpoint } = this.context;
     const topics = [...state.topicIds.keys()].sort();
     const key = tablesKey(this.routing().hash, topics);
     if (this.bound?.key === key && !(await this.isEvolved(this.bound.tables))) return this.bound.tables;
     const tables = await openTargetTables(
-      catalog,
+      {
+        ...this.opening(),
+        topicIds: state.topicIds,
+        includeHeaders: config.source.includeHeaders,
+        known: async (name) => (await checkpoint.lastRecorded(name))?.uuid ?? null,
+      },
       routeTopics(topics, config.tables),
-      state.topicIds,
-      config.source.includeHeaders,
-      async (name) => (await checkpoint.lastRecorded(name))?.uuid ?? null,
     );
     for (const [name, loaded] of tables.loaded) {
       const lastRecorded = await checkpoint.lastRecorded(name);
@@ -54,18 +56,21 @@ export class BoundTables {
     return tables;
   }
 
-  /** The tables of a planned batch, by the routing that was planned, not by today's (spec 30). */
-  async ofPlan(plan: BatchPlan): Promise<TargetTables> {
+  /** The tables of a planned batch, by the routing that was planned, not by today's (spec 30). `again`: they have changed since. */
+  async ofPlan(plan: BatchPlan, again: boolean): Promise<TargetTables> {
     const topics = [...new Set(plan.ranges.map((r) => r.topic))];
-    if (this.bound?.key === tablesKey(plan.config.hash, topics)) return this.bound.tables;
+    const key = tablesKey(plan.config.hash, topics);
+    if (!again && this.bound?.key === key) return this.bound.tables;
     const { rules, includeHeaders } = parseRoutingText(plan.config.text);
     const ids = new Map(plan.topics.map((t) => [t.topic, t.topicId]));
     const tables = await openTargetTables(
-      this.context.catalog,
+      {
+        ...this.opening(),
+        topicIds: ids,
+        includeHeaders,
+        known: async (name) => plan.tables.find((t) => t.table === name)?.uuid ?? null,
+      },
       routeTopics(topics, rules),
-      ids,
-      includeHeaders,
-      async (name) => plan.tables.find((t) => t.table === name)?.uuid ?? null,
     );
     for (const planned of plan.tables) {
       const found = tables.loaded.get(planned.table);
@@ -76,7 +81,13 @@ export class BoundTables {
         { context: { table: planned.table, expected: planned.uuid, found: found?.metadata.tableUuid } },
       );
     }
+    if (this.bound?.key === key) this.bound = { key, tables };
     return tables;
+  }
+
+  private opening(): Pick<TableOpening, 'catalog' | 'registry' | 'log'> {
+    const { catalog, registry, host } = this.context;
+    return { catalog, registry, log: host.log };
   }
 
   /** Has anyone given a table another schema or partition spec since it was bound? */

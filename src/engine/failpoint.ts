@@ -14,6 +14,8 @@ export const FAILPOINTS = [
   'read',
   'write',
   'after-write',
+  'before-evolve',
+  'after-evolve',
   'before-prepared',
   'after-prepared',
   'before-catalog-commit',

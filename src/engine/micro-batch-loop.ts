@@ -11,6 +11,7 @@ import type { Failpoints } from './failpoint.ts';
 import type { BatchReport, EngineHost, RunSummary } from './host.ts';
 import { abandoned, isAbandoned } from './local/abandoned.ts';
 import type { PlannedBatch } from './planned-batch.ts';
+import type { SchemaRegistry } from './schema-registry.ts';
 import { TriggerLimits } from './trigger-limits.ts';
 
 /** The least pause after a plan that found nothing, as Spark's `spark.sql.streaming.pollingDelay`. */
@@ -29,6 +30,7 @@ export interface MicroBatchLoopContext {
   /** Closed when `host.stop` is aborted: what is asked of it then fails with the reason of `host.stop`. */
   cluster: KafkaCluster;
   runner: BatchRunner;
+  registry: SchemaRegistry;
   failpoints: Failpoints;
   runId: string;
   writerId: string;
@@ -117,7 +119,7 @@ export class MicroBatchLoop {
     const abandon = abandonLater(host.stop, config.shutdownTimeoutMs);
     let finished: FinishedBatch;
     try {
-      finished = await runner.run(batch, (plan) => this.planner.tablesOf(plan), abandon.signal);
+      finished = await runner.run(batch, (plan, again) => this.planner.tablesOf(plan, again), abandon.signal);
     } catch (error) {
       if (abandon.signal.aborted && isAbandoned(error)) {
         host.log.warn(`batch ${batch.plan.batchId} was abandoned: it is read again by the next run`);

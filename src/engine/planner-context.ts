@@ -5,6 +5,7 @@ import type { KafkaCluster } from '../kafka/cluster.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import type { Failpoints } from './failpoint.ts';
 import type { EngineHost } from './host.ts';
+import type { SchemaRegistry } from './schema-registry.ts';
 
 /** What planning a batch takes from the run. */
 export interface BatchPlannerContext {
@@ -14,6 +15,7 @@ export interface BatchPlannerContext {
   catalog: Catalog;
   io: FileIO;
   cluster: KafkaCluster;
+  registry: SchemaRegistry;
   failpoints: Failpoints;
   writerId: string;
   sleep(ms: number): Promise<void>;

@@ -12,6 +12,7 @@ import type { EngineHost, RunSummary } from './host.ts';
 import { kafkaClient } from './kafka-client.ts';
 import { InlinePool, ThreadPool } from './local/worker-pool.ts';
 import { isEndAskedFor, type LoopSummary, MicroBatchLoop } from './micro-batch-loop.ts';
+import { SchemaRegistry } from './schema-registry.ts';
 
 /**
  * Runs a pipeline by its trigger until there is nothing more to do, the host asks for the end, or an error. Everything
@@ -25,11 +26,17 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
   // Threads load while the checkpoint, the catalog and the brokers are asked.
   const io = host.seams?.fileIO ?? resolveFileIO(config.checkpointLocation);
   const client = kafkaClient(config, ({ level, msg, ...context }) => host.log[level](msg, context));
+  const registry = new SchemaRegistry(config.registry, host.stop);
+  const sources = { token: client.token, schema: registry.schema };
   const pool = host.seams?.inlineWorkers
-    ? new InlinePool(1, io, host.failpoints, client.token)
-    : new ThreadPool(config.source.workers, host.failpoints, client.token);
+    ? new InlinePool(1, io, host.failpoints, sources)
+    : new ThreadPool(config.source.workers, host.failpoints, sources);
   const connecting = new AbortController();
-  const closers: (() => Promise<void>)[] = [() => pool.close(), async () => connecting.abort()];
+  const closers: (() => Promise<void>)[] = [
+    () => pool.close(),
+    () => registry.close(),
+    async () => connecting.abort(),
+  ];
   try {
     const cluster = KafkaCluster.connect({
       ...client,
@@ -51,7 +58,13 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
     });
     await takeLease(checkpoint, host, closers);
     const sleep = (ms: number): Promise<void> => delay(ms);
-    const services = { io, now: () => host.now(), randomUuid: () => host.randomUuid(), sleep };
+    const services = {
+      io,
+      now: () => host.now(),
+      randomUuid: () => host.randomUuid(),
+      sleep,
+      warn: (message: string, context?: object) => host.log.warn(message, context),
+    };
     const catalog = await (host.seams?.openCatalog ?? openCatalog)(config.catalog, services);
     closers.push(() => catalog.close());
     const runId = host.randomUuid();
@@ -62,6 +75,7 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
       catalog,
       io,
       pool,
+      registry,
       failpoints,
       runId,
       writerId,
@@ -79,6 +93,7 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
             io,
             cluster: connected,
             runner,
+            registry,
             failpoints,
             runId,
             writerId,

@@ -1,4 +1,5 @@
 import type { TableRule } from '../config/pipeline-config.ts';
+import type { StructType } from '../core/schema.ts';
 import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog, CreateTableRequest, LoadedTable, TableIdentifier } from '../iceberg/catalog.ts';
 import { currentSchema, defaultSpec } from '../iceberg/metadata.ts';
@@ -6,10 +7,17 @@ import { buildPartitionSpec } from '../iceberg/partition.ts';
 import { dataDirectory } from '../iceberg/table-files.ts';
 import { bindColumns, isText, writeDefault } from './bind-columns.ts';
 import { quarantineFaults } from './bind-quarantine.ts';
+import { bindTyped, decodePlan, firstRequired } from './bind-typed.ts';
 import { bronzeSchema, quarantineSchema } from './bronze-layout.ts';
+import type { ColumnSource, DecodePlan } from './column-source.ts';
+import { type EvolvedTable, evolveTable } from './evolve-table.ts';
+import type { Log } from './host.ts';
 import type { TargetTable, TopicTargets } from './local/batch-task.ts';
 import type { TopicRoute } from './routing.ts';
+import type { SchemaRegistry } from './schema-registry.ts';
 import { tableFaults } from './table-faults.ts';
+import { typedColumns } from './typed-columns.ts';
+import { partFields, type TypedColumns, typedSchema } from './typed-layout.ts';
 
 /** `a.b.c` -> namespace [a, b], name c. Throws CONFIG_INVALID for a name without a namespace. */
 export function parseTableName(text: string): TableIdentifier {
@@ -30,44 +38,127 @@ export interface TargetTables {
   loaded: Map<string, LoadedTable>;
 }
 
+/** What opening the tables of a run needs beside their routes. */
+export interface TableOpening {
+  catalog: Catalog;
+  topicIds: ReadonlyMap<string, string | null>;
+  includeHeaders: boolean;
+  registry: SchemaRegistry;
+  log: Log;
+  /** The uuid of a table that the checkpoint has written or planned to write: such a table is never made anew. */
+  known(table: string): Promise<string | null>;
+}
+
 /**
  * Loads the tables of all routes and creates those that are missing, data and quarantine alike. An existing table of
- * any writer is used as it is. `known` gives the uuid of a table that the checkpoint has written or planned to write:
- * such a table is never made anew. Throws TABLE_REWOUND where it is gone, TABLE_INCOMPATIBLE with every fault of a table, and what the catalog throws.
+ * any writer is used as it is; one with \`evolve\` is given the columns of its rule. Throws TABLE_REWOUND where a known
+ * table is gone, TABLE_INCOMPATIBLE with every fault of a table, CONFIG_INVALID where nothing says what the columns of a
+ * typed table are, and what the catalog and the registry throw.
  */
 export async function openTargetTables(
-  catalog: Catalog,
+  opening: TableOpening,
   routes: readonly TopicRoute[],
-  topicIds: ReadonlyMap<string, string | null>,
-  includeHeaders: boolean,
-  known: (table: string) => Promise<string | null>,
 ): Promise<TargetTables> {
   const tables: TargetTables = { byTopic: new Map(), loaded: new Map() };
-  const load = (name: string, request: () => CreateTableRequest): Promise<LoadedTable> =>
-    loadOrCreate(catalog, tables, name, known, request);
   for (const route of routes) {
-    const { rule } = route;
-    const data = await load(route.table, () => bronzeRequest(rule, includeHeaders));
-    const target = describeTable(route.table, data, 'data', rule, includeHeaders);
-    const quarantine = await load(route.quarantineTable, () => quarantineRequest(rule));
+    const quarantine = await loadOrCreate(opening, tables, route.quarantineTable, () =>
+      quarantineRequest(route.rule),
+    );
+    const bind = route.rule.layout === 'typed' ? bindTypedRoute : bindBronzeRoute;
+    const { data, decode } = await bind(opening, tables, route);
+    const { sources, schema } = data;
     tables.byTopic.set(route.topic, {
       topic: route.topic,
-      topicId: topicIds.get(route.topic) ?? null,
-      data: target,
-      quarantine: describeTable(route.quarantineTable, quarantine, 'quarantine', rule, includeHeaders),
-      checkUtf8Values: isText(target.schema, target.sources, 'value'),
-      checkUtf8Keys: isText(target.schema, target.sources, 'key'),
-      checkUtf8HeaderKeys: target.sources.includes('headers'),
+      topicId: opening.topicIds.get(route.topic) ?? null,
+      data,
+      quarantine: describeTable(
+        route.quarantineTable,
+        quarantine,
+        route.rule,
+        'quarantine',
+        [],
+        quarantineFaults(currentSchema(quarantine.metadata)),
+      ),
+      checkUtf8Values: isText(schema, sources, 'value'),
+      checkUtf8Keys: isText(schema, sources, 'key'),
+      checkUtf8HeaderKeys: sources.includes('headers'),
+      decode,
+      refuseUnknownFields: decode !== null && route.rule.evolve !== 'none',
+      requiredColumns: {
+        value: firstRequired(decode?.value ?? null),
+        key: firstRequired(decode?.key ?? null),
+      },
     });
   }
   return tables;
 }
 
+interface BoundRoute {
+  data: TargetTable;
+  decode: DecodePlan | null;
+}
+
+async function bindBronzeRoute(
+  opening: TableOpening,
+  tables: TargetTables,
+  { table, rule }: TopicRoute,
+): Promise<BoundRoute> {
+  const { includeHeaders } = opening;
+  const loaded = await loadOrCreate(opening, tables, table, () => bronzeRequest(rule, includeHeaders));
+  const { sources, faults } = bindColumns(currentSchema(loaded.metadata), includeHeaders);
+  return { data: describeTable(table, loaded, rule, 'data', sources, faults), decode: null };
+}
+
+async function bindTypedRoute(
+  opening: TableOpening,
+  tables: TargetTables,
+  { table, topic, rule }: TopicRoute,
+): Promise<BoundRoute> {
+  const there = tables.loaded.get(table) ?? (await opening.catalog.loadTable(parseTableName(table)));
+  const columns = await typedColumns(rule, topic, table, there !== undefined, opening.registry);
+  let loaded = await loadOrCreate(opening, tables, table, () => typedRequest(rule, columns, table));
+  const structs = (['value', 'key'] as const).map(
+    (part): StructType => ({
+      type: 'struct',
+      fields: partFields(rule, columns, part),
+    }),
+  );
+  if (there !== undefined && rule.evolve !== 'none') {
+    const evolved = await evolveTable(opening.catalog, loaded, { structs, optional: [] }, rule.evolve);
+    tellOfChanges(opening.log, table, evolved);
+    loaded = evolved.table;
+    tables.loaded.set(table, loaded);
+  }
+  const binding = bindTyped(currentSchema(loaded.metadata), rule, columns);
+  const data = describeTable(table, loaded, rule, 'data', binding.sources, binding.faults);
+  const infers = rule.value?.columns.from === 'infer' || rule.key?.columns.from === 'infer';
+  const empty = (binding.value?.columns.length ?? 0) === 0 && (binding.key?.columns.length ?? 0) === 0;
+  return { data, decode: decodePlan(binding, rule, infers && empty) };
+}
+
+/** One line for each change of a table's columns, and for each that its rule, or Iceberg, does not allow. */
+export function tellOfChanges(log: Log, table: string, { changes, refused }: EvolvedTable): void {
+  for (const { kind, path, from, to } of changes) {
+    const what = {
+      add: `column ${path} was added as ${to}`,
+      widen: `column ${path} was widened from ${from} to ${to}`,
+      makeOptional: `column ${path} was made optional`,
+    }[kind];
+    log.info(`table ${table}: ${what}`, { table, kind, path, from, to });
+  }
+  for (const { path, from, to, why } of refused)
+    log.warn(`table ${table}: column ${path} stays ${from ?? 'absent'}, records ask for ${to}: ${why}`, {
+      table,
+      path,
+      from,
+      to,
+    });
+}
+
 async function loadOrCreate(
-  catalog: Catalog,
+  { catalog, known }: TableOpening,
   tables: TargetTables,
   name: string,
-  knownUuid: (table: string) => Promise<string | null>,
   request: () => CreateTableRequest,
 ): Promise<LoadedTable> {
   const open = tables.loaded.get(name);
@@ -75,7 +166,7 @@ async function loadOrCreate(
   const identifier = parseTableName(name);
   let table = await catalog.loadTable(identifier);
   if (table === undefined) {
-    const uuid = await knownUuid(name);
+    const uuid = await known(name);
     if (uuid !== null) throw droppedTable(name, uuid, catalog.name);
     try {
       table = await catalog.createTable(identifier, request());
@@ -101,19 +192,18 @@ function droppedTable(name: string, uuid: string, catalog: string): SluiceError 
 function describeTable(
   name: string,
   table: LoadedTable,
-  role: 'data' | 'quarantine',
   rule: TableRule,
-  includeHeaders: boolean,
+  role: 'data' | 'quarantine',
+  sources: ColumnSource[],
+  faults: readonly string[],
 ): TargetTable {
   const { metadata } = table;
   const schema = currentSchema(metadata);
-  const { sources, faults } =
-    role === 'data' ? bindColumns(schema, includeHeaders) : { sources: [], faults: quarantineFaults(schema) };
   const all = [...tableFaults(metadata), ...faults];
   if (all.length > 0) {
     throw new SluiceError(
       'TABLE_INCOMPATIBLE',
-      `table ${name} cannot take ${role === 'data' ? 'bronze rows' : 'quarantined records'}: ${all.join('; ')}. Mend the table, or write to another one`,
+      `table ${name} cannot take ${role === 'data' ? `${rule.layout} rows` : 'quarantined records'}: ${all.join('; ')}. Mend the table, or write to another one`,
       { context: { table: name, faults: all } },
     );
   }
@@ -138,6 +228,16 @@ function describeTable(
 
 function bronzeRequest(rule: TableRule, includeHeaders: boolean): CreateTableRequest {
   const schema = bronzeSchema({ valueType: rule.valueType, keyType: rule.keyType, includeHeaders });
+  return {
+    schema,
+    partitionSpec: buildPartitionSpec(rule.partitionBy, schema),
+    formatVersion: rule.formatVersion,
+    properties: tableProperties(rule),
+  };
+}
+
+function typedRequest(rule: TableRule, columns: TypedColumns, table: string): CreateTableRequest {
+  const schema = typedSchema(rule, columns, table);
   return {
     schema,
     partitionSpec: buildPartitionSpec(rule.partitionBy, schema),

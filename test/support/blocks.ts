@@ -122,6 +122,9 @@ export function topicTargets(
     checkUtf8Values: true,
     checkUtf8Keys: false,
     checkUtf8HeaderKeys: false,
+    decode: null,
+    refuseUnknownFields: false,
+    requiredColumns: { value: null, key: null },
     ...checks,
   };
 }

@@ -5,7 +5,8 @@ import type { ParquetCodec } from '../../core/parquet-codec.ts';
 import type { Schema } from '../../core/schema.ts';
 import type { PartitionSpec } from '../../iceberg/metadata.ts';
 import type { RangeToRead } from '../../kafka/range-state.ts';
-import type { BronzeSource } from '../bronze-layout.ts';
+import type { ColumnSource, DecodePlan } from '../column-source.ts';
+import type { WantedColumns } from './discovery.ts';
 
 /** A table as a writer of data files needs to know it. */
 export interface TargetTable {
@@ -19,7 +20,7 @@ export interface TargetTable {
   spec: PartitionSpec;
   sortOrderId: number;
   /** What each top-level column of `schema` is filled with, in its order; unused by quarantine tables. */
-  sources: BronzeSource[];
+  sources: ColumnSource[];
   /** What goes into a column whose source is `null` (and in quarantine tables into one that they do not need): its write default, else null. */
   defaults: PartitionValue[];
   timeZone: string;
@@ -41,6 +42,12 @@ export interface TopicTargets {
   checkUtf8Values: boolean;
   checkUtf8Keys: boolean;
   checkUtf8HeaderKeys: boolean;
+  /** Null in bronze tables. */
+  decode: DecodePlan | null;
+  /** Records with fields that have no column go to quarantine: the table follows its records, and cannot follow these. */
+  refuseUnknownFields: boolean;
+  /** The first required column that a record without value, or key, has nothing for. */
+  requiredColumns: { value: string | null; key: string | null };
 }
 
 export interface ReaderSettings {
@@ -81,4 +88,6 @@ export type RangeResult = RangeFunnel;
 export interface BatchTaskResult {
   files: WrittenFile[];
   ranges: RangeResult[];
+  /** What typed tables lack for the records of this task; only where the task was asked to look. */
+  wanted: WantedColumns[];
 }

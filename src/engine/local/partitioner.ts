@@ -1,18 +1,23 @@
 import type { PartitionValue } from '../../core/data-file.ts';
 import { PartitionTime } from '../../core/partition-time.ts';
 import { bindPartitionSpec, partitionFunctions } from '../../iceberg/partition.ts';
-import type { BronzeSource } from '../bronze-layout.ts';
+import { type ColumnSource, isDecoded } from '../column-source.ts';
 import type { TargetTable } from './batch-task.ts';
+import { decodedValue, type FieldPlace, placeOf } from './partition-source.ts';
 import type { RowBlock } from './row-block.ts';
 
 const HOUR_MS = 3_600_000;
 const TIME_TRANSFORMS = new Set(['hour', 'day', 'month', 'year', 'void']);
 
+/** Of a field whose column is gone: null in every row. */
+const NO_PLACE: FieldPlace = { column: -1, path: [], type: 'unknown' };
+
 /** How often the value of a partition field can change: for a whole block, with the hour, or from row to row. */
 type Pace = 'block' | 'hour' | 'row';
 
 interface FieldPlan {
-  source: BronzeSource;
+  source: ColumnSource;
+  place: FieldPlace;
   /** Keys and values of text columns are transformed as text, others as bytes. */
   isText: boolean;
   /** The value where the source is `null`. */
@@ -54,12 +59,13 @@ export class Partitioner {
     const bound = bindPartitionSpec(target.spec, [target.schema]);
     const functions = partitionFunctions(bound);
     this.fields = bound.map(({ field, transform }, i) => {
-      const column = target.schema.fields.findIndex((f) => f.id === field.sourceId);
-      const source = target.sources[column] ?? 'null';
+      const place = placeOf(target.schema, field.sourceId) ?? NO_PLACE;
+      const source = target.sources[place.column] ?? 'null';
       return {
         source,
-        isText: target.schema.fields[column]?.type === 'string',
-        byDefault: target.defaults[column] ?? null,
+        place,
+        isText: place.type === 'string',
+        byDefault: place.path.length > 0 ? null : (target.defaults[place.column] ?? null),
         pace: paceOf(source, transform.kind),
         apply: functions[i],
       };
@@ -138,12 +144,13 @@ export class Partitioner {
   }
 
   private valueOf(
-    { source, isText, byDefault }: FieldPlan,
+    { source, place, isText, byDefault }: FieldPlan,
     block: RowBlock,
     row: number,
     batchTimestampMs: number,
   ): PartitionValue {
     const { columns } = block;
+    if (isDecoded(source)) return decodedValue(block.decoded, source, place, row);
     switch (source) {
       case 'topic':
         return block.topic;
@@ -171,7 +178,8 @@ export class Partitioner {
   }
 }
 
-function paceOf(source: BronzeSource, transform: string): Pace {
+function paceOf(source: ColumnSource, transform: string): Pace {
+  if (isDecoded(source)) return transform === 'void' ? 'block' : 'row';
   if (source === 'dt' || source === 'hour') return 'hour';
   if (source === 'timestamp') return TIME_TRANSFORMS.has(transform) ? 'hour' : 'row';
   if (source === 'key' || source === 'value' || source === 'offset') return 'row';

@@ -138,7 +138,7 @@ export class QuarantineWriter {
       case 'message':
         return excluded.message;
       case 'schema_id':
-        return null;
+        return excluded.schemaId ?? null;
       case 'pipeline':
       case 'batch_id':
       case 'quarantined_at':
@@ -165,6 +165,7 @@ class Stage {
   private readonly reasons = new BytesColumn();
   private readonly fields = new BytesColumn();
   private readonly messages = new BytesColumn();
+  private readonly schemaIds = new Int32Column();
 
   constructor(target: TargetTable, series: DataFileSeries, batch: BatchValues, keepBytes: number) {
     this.keepBytes = keepBytes;
@@ -181,7 +182,7 @@ class Stage {
     return this.values.end + this.keys.end + this.headers.end;
   }
 
-  append(block: RowBlock, { row, reason, field, message }: ExcludedRow): void {
+  append(block: RowBlock, { row, reason, field, message, schemaId = null }: ExcludedRow): void {
     const { columns } = block;
     this.topics.appendBytes(encoder.encode(block.topic));
     this.partitions.append(block.partition);
@@ -197,6 +198,8 @@ class Stage {
     this.reasons.appendBytes(encoder.encode(reason!));
     this.fields.appendBytes(encoder.encode(field));
     this.messages.appendBytes(encoder.encode(message));
+    if (schemaId === null) this.schemaIds.appendNull();
+    else this.schemaIds.append(schemaId);
     if (this.stagedBytes >= STAGE_BYTES) this.flush();
   }
 
@@ -215,7 +218,7 @@ class Stage {
       reason: this.reasons,
       field: this.fields,
       message: this.messages,
-      schema_id: { kind: 'constant', value: null },
+      schema_id: this.schemaIds,
       pipeline: { kind: 'constant', value: this.batch.pipeline },
       batch_id: { kind: 'constant', value: this.batch.batch_id },
       quarantined_at: { kind: 'constant', value: this.batch.quarantined_at },
@@ -227,7 +230,7 @@ class Stage {
     this.series.append(vectors, 0, rows);
     const staged = [this.topics, this.keys, this.values, this.headers];
     for (const column of [...staged, this.reasons, this.fields, this.messages]) column.clear();
-    for (const column of [this.offsets, this.timestamps, this.partitions]) column.clear();
+    for (const column of [this.offsets, this.timestamps, this.partitions, this.schemaIds]) column.clear();
   }
 }
 

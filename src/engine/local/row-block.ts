@@ -4,7 +4,9 @@ import type { RecordColumns } from '../../columns/record-columns.ts';
 import { firstInvalidHeaderKey } from '../../decode/header-keys.ts';
 import type { ReasonCode } from '../../decode/reasons.ts';
 import { firstInvalidUtf8 } from '../../decode/utf8.ts';
+import type { ValueDecoder } from '../../decode/value-decoder.ts';
 import type { TopicTargets } from './batch-task.ts';
+import type { DecodedColumns, RowDecoders } from './row-decoders.ts';
 
 /** 0001-01-01 and the end of 9999-12-31 in ms since 1970: what dates and timestamps of tables can say (spec 40). */
 const MIN_TIMESTAMP_MS = -62_135_596_800_000;
@@ -17,6 +19,10 @@ export interface ExcludedRow {
   reason: ReasonCode | null;
   field: string;
   message: string;
+  /** The writer schema's id in the registry, where there is one. */
+  schemaId?: number | null;
+  /** Whose decoding failed. */
+  part?: 'value' | 'key';
 }
 
 /**
@@ -31,10 +37,17 @@ export class RowBlock {
   topic = '';
   topicId: string | null = null;
   partition = 0;
+  /** Of a typed table. */
+  decoded: DecodedColumns = NOTHING_DECODED;
   /** The greatest timestamp of the block's rows; -Infinity where none has one. */
   maxTimestampMs = Number.NEGATIVE_INFINITY;
 
-  load(targets: TopicTargets, partition: number, columns: RecordColumns): void {
+  load(
+    targets: TopicTargets,
+    partition: number,
+    columns: RecordColumns,
+    decoders: RowDecoders | null = null,
+  ): void {
     this.columns = columns;
     this.topic = targets.topic;
     this.topicId = targets.topicId;
@@ -46,7 +59,43 @@ export class RowBlock {
     if (targets.checkUtf8HeaderKeys) this.excludeInvalidHeaders();
     if (targets.data.maxRecordBytes !== null) this.excludeTooLarge(targets.data.maxRecordBytes);
     if (targets.data.tombstones === 'drop' && columns.values.nullCount > 0) this.excludeTombstones();
+    if (decoders !== null) this.decode(targets, decoders);
     if (this.excluded.length > 1) this.excluded = firstPerRow(this.excluded);
+  }
+
+  /** Decodes value and key; what cannot be a row is excluded. */
+  private decode(targets: TopicTargets, decoders: RowDecoders): void {
+    decoders.decode(this.columns);
+    this.decoded = decoders.decoded;
+    for (const part of ['value', 'key'] as const) {
+      const decoder = decoders[part];
+      if (decoder === null) continue;
+      for (const { row, reason, field, message, schemaId } of decoder.faults)
+        this.excluded.push({ row, reason, field: field === '' ? part : field, message, schemaId, part });
+      for (const row of decoder.dropped) this.excluded.push({ row, reason: null, field: part, message: '' });
+      if (targets.refuseUnknownFields) this.excludeUnknownFields(decoder, part);
+      this.excludeNulls(targets, part);
+    }
+  }
+
+  /** A table that follows its records takes every field of them, or none: nothing is passed over. */
+  private excludeUnknownFields(decoder: ValueDecoder, field: 'value' | 'key'): void {
+    const message = 'the record has a field that is not in the table, and that the table cannot be given';
+    for (const row of decoder.rowsWithUnknownFields)
+      this.excluded.push({ row, reason: 'UNKNOWN_FIELD', field, message, part: field });
+  }
+
+  /** A record without the part is a row of nulls, which required columns do not take. */
+  private excludeNulls(targets: TopicTargets, part: 'value' | 'key'): void {
+    const required = targets.requiredColumns[part];
+    const bytes = part === 'value' ? this.columns.values : this.columns.keys;
+    if (required === null || bytes.nullCount === 0) return;
+    const what = part === 'value' ? 'the record is a tombstone' : 'the record has no key';
+    for (let row = 0; row < bytes.length; row++) {
+      if (!bytes.isNull(row)) continue;
+      const message = `${what}, and column ${required} is required`;
+      this.excluded.push({ row, reason: 'MISSING_REQUIRED', field: required, message, part });
+    }
   }
 
   /** ms to micros in 32-bit words: exact, and nothing is allocated per row. */
@@ -131,6 +180,8 @@ export class RowBlock {
 function sha256OfBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
+
+const NOTHING_DECODED: DecodedColumns = { value: [], key: [] };
 
 /** In row order, one entry a row; a quarantine reason goes before a drop, so that no broken record is dropped. */
 function firstPerRow(rows: ExcludedRow[]): ExcludedRow[] {

@@ -2,6 +2,7 @@ import type { RecordColumns } from '../../columns/record-columns.ts';
 import { addSums, stretchSum } from '../../core/gap-sum.ts';
 import type { TokenFunction } from '../../core/oauth-token.ts';
 import { topicPartitionKey } from '../../core/topic-partition.ts';
+import type { RegisteredSchema } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
 import { readRanges } from '../../kafka/range-reader.ts';
 import type { PartitionCursor } from '../../kafka/record-set-decoder.ts';
@@ -9,10 +10,13 @@ import { resizeThreadPool } from '../../parquet/writer.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import type { Failpoints } from '../failpoint.ts';
 import type { BatchTask, BatchTaskResult, RangeResult, TopicTargets, WrittenFile } from './batch-task.ts';
+import { copyRecords } from './copy-records.ts';
 import { FileNaming } from './data-file-series.ts';
+import type { Discovery, WantedColumns } from './discovery.ts';
 import { addOffset, type OffsetStretch, uniteGaps } from './gaps.ts';
 import { QuarantineWriter } from './quarantine-writer.ts';
-import { RowBlock } from './row-block.ts';
+import { type ExcludedRow, RowBlock } from './row-block.ts';
+import { RowDecoders, type SchemaLookup } from './row-decoders.ts';
 import { TableWriter } from './table-writer.ts';
 
 /** Shares of the task's memory: the rest is room for what the codecs allocate until it is collected. */
@@ -30,6 +34,8 @@ export interface TaskHost {
   failpoints: Failpoints;
   /** The tokens of OAUTHBEARER. */
   token: TokenFunction;
+  /** Schemas of the registry. */
+  schema: SchemaLookup;
   /** Records and broker bytes since the last call. */
   onProgress(records: number, bytes: number): void;
 }
@@ -53,6 +59,7 @@ export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<Bat
   const writers = new TaskWriters(task, host);
   resizeThreadPool(writers.limitBytes);
   try {
+    await writers.open();
     const cursors = await readRanges({
       client: {
         bootstrapServers: task.reader.bootstrapServers,
@@ -79,6 +86,7 @@ export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<Bat
       ranges: cursors.map((cursor, i) =>
         rangeResult(task, cursor, task.ranges[i].from, writers.tallyOf(cursor)),
       ),
+      wanted: writers.wanted(),
     };
   } catch (error) {
     await writers.abort();
@@ -103,6 +111,10 @@ class TaskWriters {
   private readonly quarantine = new Map<string, QuarantineWriter>();
   private readonly tallies = new Map<string, RangeTally>();
   private readonly block = new RowBlock();
+  private readonly decoders = new Map<string, RowDecoders>();
+  private readonly discoveries = new Map<string, Discovery>();
+  /** Copies of records whose schemas are to be looked up first. */
+  private deferred: { cursor: PartitionCursor; columns: RecordColumns } | undefined;
   readonly limitBytes: number;
   private readonly rowGroupBytes: number;
   /** Of the rows since the writers have settled. */
@@ -134,13 +146,41 @@ class TaskWriters {
     return tally;
   }
 
+  /** Makes the decoders of typed tables. */
+  async open(): Promise<void> {
+    for (const { topic, decode } of this.topics.values()) {
+      if (decode === null) continue;
+      this.decoders.set(topic, await RowDecoders.create(decode));
+      if (!decode.discover) continue;
+      const { Discovery } = await import('./discovery.ts');
+      this.discoveries.set(topic, new Discovery(topic, decode));
+    }
+  }
+
+  wanted(): WantedColumns[] {
+    return [...this.discoveries.values()].flatMap((d) => d.wanted());
+  }
+
   /** True where `settle` is due before more rows come. */
   onRows(cursor: PartitionCursor, columns: RecordColumns): boolean {
     this.host.failpoints.hit('read');
+    if (this.decoders.get(cursor.topic)?.misses(columns) === true) {
+      this.deferred = { cursor, columns: copyRecords(columns) };
+      return true;
+    }
+    return this.takeRows(cursor, columns);
+  }
+
+  private takeRows(cursor: PartitionCursor, columns: RecordColumns): boolean {
     const targets = this.topics.get(cursor.topic)!;
     const tally = this.tallyOf(cursor);
     const { block } = this;
-    block.load(targets, cursor.partition, columns);
+    const decoders = this.decoders.get(cursor.topic) ?? null;
+    block.load(targets, cursor.partition, columns, decoders);
+    if (decoders !== null) {
+      this.discoveries.get(cursor.topic)?.look(decoders, columns.values, columns.keys);
+      assertDecoded(targets, block);
+    }
     if (block.maxTimestampMs > tally.maxTimestampMs) tally.maxTimestampMs = block.maxTimestampMs;
     let from = 0;
     for (const excluded of block.excluded) {
@@ -161,8 +201,14 @@ class TaskWriters {
     return this.unsettledBytes > this.limitBytes * UNSETTLED_SHARE;
   }
 
-  /** Shares the write limit among the open tables by need: the largest gives way first. */
+  /** Takes the records that waited for their schemas, and shares the write limit among the open tables by need: the largest gives way first. */
   async settle(): Promise<void> {
+    if (this.deferred !== undefined) {
+      const { cursor, columns } = this.deferred;
+      this.deferred = undefined;
+      await this.decoders.get(cursor.topic)!.lookUp(columns, (id) => this.schema(id));
+      this.takeRows(cursor, columns);
+    }
     this.unsettledBytes = 0;
     const writers = [...this.quarantine.values(), ...this.data.values()];
     for (const writer of writers) await writer.settle(this.limitBytes);
@@ -174,6 +220,22 @@ class TaskWriters {
       const after = this.bufferedBytes();
       if (after >= total) return;
       total = after;
+    }
+  }
+
+  /** The schema, or the end of the task where it is given up meanwhile. */
+  private async schema(id: number): Promise<RegisteredSchema | null> {
+    const { signal, schema } = this.host;
+    signal.throwIfAborted();
+    let giveUp: (() => void) | undefined;
+    const aborted = new Promise<never>((_, reject) => {
+      giveUp = () => reject(signal.reason);
+      signal.addEventListener('abort', giveUp, { once: true });
+    });
+    try {
+      return await Promise.race([schema(id), aborted]);
+    } finally {
+      signal.removeEventListener('abort', giveUp!);
     }
   }
 
@@ -222,6 +284,25 @@ class TaskWriters {
     }
     return writer;
   }
+}
+
+/** `mode: failfast`: the first record that cannot be decoded ends the run. */
+function assertDecoded(targets: TopicTargets, block: RowBlock): void {
+  const { value, key } = targets.decode!;
+  if (value?.format.mode !== 'failfast' && key?.format.mode !== 'failfast') return;
+  const fault = block.excluded.find((excluded) => isDecodeFault(excluded, targets));
+  if (fault === undefined) return;
+  const offset = block.columns.offsets.getBigInt(fault.row);
+  throw new SluiceError(
+    'DECODE_ERROR',
+    `${block.topic}-${block.partition}, offset ${offset}: ${fault.reason} in ${fault.field}: ${fault.message}; nothing of the batch was committed`,
+    { context: { topic: block.topic, partition: block.partition, offset, reason: fault.reason } },
+  );
+}
+
+/** A fault in a part that is to fail fast. */
+function isDecodeFault({ reason, part }: ExcludedRow, targets: TopicTargets): boolean {
+  return reason !== null && part !== undefined && targets.decode?.[part]?.format.mode === 'failfast';
 }
 
 function rangeResult(task: BatchTask, cursor: PartitionCursor, from: bigint, tally: RangeTally): RangeResult {

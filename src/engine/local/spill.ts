@@ -1,4 +1,7 @@
+import { columnBytes, copyRow, emptyLike } from '../../columns/copy-row.ts';
+import type { TypedColumn } from '../../columns/create-column.ts';
 import { RecordColumns } from '../../columns/record-columns.ts';
+import { copyRecord } from './copy-records.ts';
 import type { PartitionRun } from './partitioner.ts';
 import { RowBlock } from './row-block.ts';
 
@@ -39,6 +42,7 @@ export class Spill {
         bytes += column.data.byteLength + column.starts.byteLength;
       for (const column of [columns.offsets, columns.timestampsMs, block.timestampsMicros])
         bytes += column.words.byteLength + column.nulls.byteLength;
+      for (const column of [...block.decoded.value, ...block.decoded.key]) bytes += columnBytes(column);
       bytes += partitionOf.byteLength;
     }
     return bytes;
@@ -56,7 +60,7 @@ export class Spill {
       spilled.partitionOf = grown;
     }
     spilled.partitionOf.fill(index, at, end);
-    for (let row = from; row < run.until; row++) copyRow(block, row, spilled.block);
+    for (let row = from; row < run.until; row++) copySpilled(block, row, spilled.block);
     this.rows += run.until - from;
   }
 
@@ -103,6 +107,10 @@ export class Spill {
     block.topic = source.topic;
     block.topicId = source.topicId;
     block.partition = source.partition;
+    block.decoded = {
+      value: source.decoded.value.map(emptyLike),
+      key: source.decoded.key.map(emptyLike),
+    };
     const spilled = { block, partitionOf: new Int32Array(1024) };
     this.blocks.push(spilled);
     this.current.set(key, spilled);
@@ -146,28 +154,13 @@ function eachStretch(
   }
 }
 
-function copyRow(from: RowBlock, row: number, to: RowBlock): void {
-  const source = from.columns;
-  const target = to.columns;
-  target.offsets.appendWords(source.offsets.words[row * 2], source.offsets.words[row * 2 + 1]);
-  if (source.timestampsMs.isNull(row)) target.timestampsMs.appendNull();
-  else
-    target.timestampsMs.appendWords(
-      source.timestampsMs.words[row * 2],
-      source.timestampsMs.words[row * 2 + 1],
-    );
-  if (from.timestampsMicros.isNull(row)) to.timestampsMicros.appendNull();
-  else
-    to.timestampsMicros.appendWords(
-      from.timestampsMicros.words[row * 2],
-      from.timestampsMicros.words[row * 2 + 1],
-    );
-  copyBytes(source.keys, row, target.keys);
-  copyBytes(source.values, row, target.values);
-  copyBytes(source.headers, row, target.headers);
+function copySpilled(from: RowBlock, row: number, to: RowBlock): void {
+  copyRecord(from.columns, row, to.columns);
+  copyRow(from.timestampsMicros, row, to.timestampsMicros);
+  copyDecoded(from.decoded.value, row, to.decoded.value);
+  copyDecoded(from.decoded.key, row, to.decoded.key);
 }
 
-function copyBytes(from: RecordColumns['values'], row: number, to: RecordColumns['values']): void {
-  if (from.isNull(row)) to.appendNull();
-  else to.appendFrom(from.data, from.starts[row] + 4, from.starts[row + 1] - from.starts[row] - 4, true);
+function copyDecoded(from: readonly TypedColumn[], row: number, to: readonly TypedColumn[]): void {
+  for (let i = 0; i < from.length; i++) copyRow(from[i], row, to[i]);
 }

@@ -1,10 +1,12 @@
 import type { ColumnVector } from '../../columns/vector.ts';
 import type { DataFile } from '../../core/data-file.ts';
 import type { FileIO } from '../../storage/file-io.ts';
+import { isDecoded } from '../column-source.ts';
 import type { TargetTable } from './batch-task.ts';
 import { DataFileSeries, type FileNaming } from './data-file-series.ts';
 import { Partitioner, type PartitionRun } from './partitioner.ts';
 import type { RowBlock } from './row-block.ts';
+import { decodedColumn } from './row-decoders.ts';
 import { Spill } from './spill.ts';
 
 /** Open data files of one table and task; beyond it, rows of further partitions wait (see `spill`). */
@@ -176,7 +178,9 @@ export class TableWriter {
   }
 
   private vectorOf(column: number, block: RowBlock, run: PartitionRun): ColumnVector {
-    switch (this.target.sources[column]) {
+    const source = this.target.sources[column];
+    if (isDecoded(source)) return decodedColumn(block.decoded, source);
+    switch (source) {
       case 'value':
         return block.columns.values;
       case 'key':

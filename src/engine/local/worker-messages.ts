@@ -1,5 +1,6 @@
 /** What the coordinator and its worker threads say to each other. Plain values only. */
 import type { OAuthToken } from '../../core/oauth-token.ts';
+import type { RegisteredSchema } from '../../core/value-format.ts';
 import { messageOf, type PlainSluiceError, SluiceError } from '../../errors.ts';
 import type { BatchTask, BatchTaskResult } from './batch-task.ts';
 
@@ -11,13 +12,17 @@ export type ToWorker =
   | { kind: 'run'; task: BatchTask }
   | { kind: 'abort' }
   | { kind: 'token'; id: number; token: OAuthToken }
-  | { kind: 'noToken'; id: number; error: PlainSluiceError };
+  | { kind: 'noToken'; id: number; error: PlainSluiceError }
+  | { kind: 'schema'; id: number; schema: RegisteredSchema | null }
+  | { kind: 'noSchema'; id: number; error: PlainSluiceError };
 
 export type FromWorker =
   | { kind: 'ready' }
   | { kind: 'progress'; records: number; bytes: number }
   /** A connection logs in by a token; `refused` is one that a broker has just refused. */
   | { kind: 'tokenWanted'; id: number; refused: string | undefined }
+  /** Records were written with this schema of the registry. */
+  | { kind: 'schemaWanted'; id: number; schemaId: number }
   | { kind: 'done'; result: BatchTaskResult }
   | { kind: 'failed'; error: PlainSluiceError };
 

@@ -5,11 +5,20 @@ import type { FileIO } from '../../storage/file-io.ts';
 import { Failpoints } from '../failpoint.ts';
 import { isAbandoned } from './abandoned.ts';
 import type { BatchTask, BatchTaskResult } from './batch-task.ts';
+import type { SchemaLookup } from './row-decoders.ts';
 import { runBatchTask } from './run-batch-task.ts';
 import { asSluiceError, type FromWorker, type ToWorker, type WorkerSetup } from './worker-messages.ts';
 
 /** V8 would take up to 64 MB a thread for new objects, beside the memory that a pipeline was given. */
 const YOUNG_GENERATION_MB = 12;
+
+/** What workers ask the coordinator for. */
+export interface WorkerSources {
+  /** What the workers' connections log in with, where they log in by a token. */
+  token: TokenFunction;
+  /** Schemas of the registry. */
+  schema: SchemaLookup;
+}
 
 export type TaskProgress = (records: number, bytes: number) => void;
 
@@ -37,10 +46,9 @@ export class ThreadPool implements WorkerPool {
   readonly size: number;
   private readonly threads: Thread[];
 
-  /** `token`: what the workers' connections log in with, where they log in by a token. */
-  constructor(size: number, failpoints: string, token: TokenFunction) {
+  constructor(size: number, failpoints: string, sources: WorkerSources) {
     this.size = size;
-    this.threads = Array.from({ length: size }, () => new Thread(failpoints, token));
+    this.threads = Array.from({ length: size }, () => new Thread(failpoints, sources));
   }
 
   async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<PoolOutcome> {
@@ -81,21 +89,21 @@ export class InlinePool implements WorkerPool {
   readonly size: number;
   private readonly io: FileIO;
   private readonly failpoints: Failpoints;
-  private readonly token: TokenFunction;
+  private readonly sources: WorkerSources;
 
-  constructor(size: number, io: FileIO, failpoints: string, token: TokenFunction) {
+  constructor(size: number, io: FileIO, failpoints: string, sources: WorkerSources) {
     this.size = size;
     this.io = io;
     this.failpoints = new Failpoints(failpoints);
-    this.token = token;
+    this.sources = sources;
   }
 
   async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<PoolOutcome> {
     const results: BatchTaskResult[] = [];
     try {
       for (const task of tasks) {
-        const { io, failpoints, token } = this;
-        results.push(await runBatchTask(task, { io, signal, failpoints, token, onProgress }));
+        const { io, failpoints, sources } = this;
+        results.push(await runBatchTask(task, { io, signal, failpoints, ...sources, onProgress }));
       }
     } catch (error) {
       return { results, error };
@@ -121,10 +129,10 @@ class Thread {
     | { resolve(result: BatchTaskResult): void; reject(error: unknown): void; onProgress: TaskProgress }
     | undefined;
   private failure: unknown;
-  private readonly token: TokenFunction;
+  private readonly sources: WorkerSources;
 
-  constructor(failpoints: string, token: TokenFunction) {
-    this.token = token;
+  constructor(failpoints: string, sources: WorkerSources) {
+    this.sources = sources;
     const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
     const setup: WorkerSetup = { failpoints };
     this.worker = new Worker(new URL(file, import.meta.url), {
@@ -169,6 +177,10 @@ class Thread {
       void this.giveToken(message.id, message.refused);
       return;
     }
+    if (message.kind === 'schemaWanted') {
+      void this.giveSchema(message.id, message.schemaId);
+      return;
+    }
     if (message.kind === 'progress') {
       this.pending?.onProgress(message.records, message.bytes);
       return;
@@ -183,9 +195,21 @@ class Thread {
   /** Tokens are made in this thread only: the function that gives them cannot cross, and one token does for all. */
   private async giveToken(id: number, refused: string | undefined): Promise<void> {
     try {
-      this.post({ kind: 'token', id, token: await this.token(refused) });
+      this.post({ kind: 'token', id, token: await this.sources.token(refused) });
     } catch (error) {
       this.post({ kind: 'noToken', id, error: asSluiceError(error, 'a token could not be made').toPlain() });
+    }
+  }
+
+  private async giveSchema(id: number, schemaId: number): Promise<void> {
+    try {
+      this.post({ kind: 'schema', id, schema: await this.sources.schema(schemaId) });
+    } catch (error) {
+      this.post({
+        kind: 'noSchema',
+        id,
+        error: asSluiceError(error, 'a schema could not be looked up').toPlain(),
+      });
     }
   }
 

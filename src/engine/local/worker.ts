@@ -1,6 +1,7 @@
 /** A worker thread: takes one task after another, hands back data files, never rows. */
 import { parentPort, workerData } from 'node:worker_threads';
 import type { OAuthToken } from '../../core/oauth-token.ts';
+import type { RegisteredSchema } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
 import { resolveFileIO } from '../../storage/resolve-file-io.ts';
 import { Failpoints } from '../failpoint.ts';
@@ -15,11 +16,9 @@ const PROGRESS_INTERVAL_MS = 100;
 const port = parentPort!;
 const failpoints = new Failpoints((workerData as WorkerSetup).failpoints);
 let running: AbortController | undefined;
-let lastTokenId = 0;
-const awaitedTokens = new Map<
-  number,
-  { resolve(token: OAuthToken): void; reject(error: SluiceError): void }
->();
+let lastQuestion = 0;
+/** What the coordinator was asked and has not answered yet. */
+const questions = new Map<number, { resolve(answer: never): void; reject(error: SluiceError): void }>();
 
 const send = (message: FromWorker): void => port.postMessage(message);
 
@@ -27,10 +26,11 @@ port.on('message', (message: ToWorker) => {
   if (message.kind === 'abort') running?.abort(abandoned());
   else if (message.kind === 'run') void run(message.task);
   else {
-    const awaited = awaitedTokens.get(message.id);
-    awaitedTokens.delete(message.id);
-    if (message.kind === 'token') awaited?.resolve(message.token);
-    else awaited?.reject(SluiceError.fromPlain(message.error));
+    const question = questions.get(message.id);
+    questions.delete(message.id);
+    if (message.kind === 'token') question?.resolve(message.token as never);
+    else if (message.kind === 'schema') question?.resolve(message.schema as never);
+    else question?.reject(SluiceError.fromPlain(message.error));
   }
 });
 
@@ -45,6 +45,7 @@ async function run(task: BatchTask): Promise<void> {
       signal: running.signal,
       failpoints,
       token: askForToken,
+      schema: askForSchema,
       onProgress: (moreRecords, moreBytes) => {
         records += moreRecords;
         bytes += moreBytes;
@@ -65,12 +66,20 @@ async function run(task: BatchTask): Promise<void> {
   }
 }
 
-/** Asks the coordinator for a token. */
 function askForToken(refused?: string): Promise<OAuthToken> {
-  const id = ++lastTokenId;
-  return new Promise((resolve, reject) => {
-    awaitedTokens.set(id, { resolve, reject });
-    send({ kind: 'tokenWanted', id, refused });
+  return ask((id) => send({ kind: 'tokenWanted', id, refused }));
+}
+
+function askForSchema(schemaId: number): Promise<RegisteredSchema | null> {
+  return ask((id) => send({ kind: 'schemaWanted', id, schemaId }));
+}
+
+/** Asks the coordinator, which alone knows secrets and what others were told before. */
+function ask<T>(put: (id: number) => void): Promise<T> {
+  const id = ++lastQuestion;
+  return new Promise<T>((resolve, reject) => {
+    questions.set(id, { resolve, reject });
+    put(id);
   });
 }
 

@@ -67,6 +67,7 @@ const top: Record<keyof PipelineInput, true> = {
   trigger: true,
   source: true,
   tables: true,
+  registry: true,
   quarantine: true,
   shutdown: true,
   retention: true,

@@ -137,6 +137,7 @@ describe('a whole file', () => {
           properties: {},
         },
       ],
+      registry: null,
       quarantine: { maxRatio: 0.05, window: 10_000, keepBytes: 1_048_576 },
       shutdownTimeoutMs: 30_000,
       retention: { minBatchesToRetain: 100 },

@@ -1,0 +1,125 @@
+import type { TableRule } from '../config/pipeline-config.ts';
+import { type IcebergType, isPrimitive, type NestedField, type Schema } from '../core/schema.ts';
+import { provenanceSource, writeDefault } from './bind-columns.ts';
+import type { ColumnSource, DecodePart, DecodePlan } from './column-source.ts';
+import { isProvenance, partFields, type TypedColumns } from './typed-layout.ts';
+
+/** What the columns of a typed table are filled with, and what stands against it. */
+export interface TypedBinding {
+  /** One per top-level column, in the schema's order. */
+  sources: ColumnSource[];
+  value: DecodePart | null;
+  key: DecodePart | null;
+  /** In words; empty where the table can take the rows. */
+  faults: string[];
+}
+
+/**
+ * Binds the columns of a table to the value, the key and the provenance of records. Columns given by the rule are those
+ * that the decoders fill; where none are given, the decoder of the key takes the columns with its prefix and the decoder
+ * of the value all others. What is left gets its write default, or null.
+ */
+export function bindTyped(schema: Schema, rule: TableRule, columns: TypedColumns): TypedBinding {
+  const faults: string[] = [];
+  const parts = {
+    value: { given: givenFields(rule, columns, 'value'), columns: [] as NestedField[] },
+    key: { given: givenFields(rule, columns, 'key'), columns: [] as NestedField[] },
+  };
+  const sources = schema.fields.map((column): ColumnSource => {
+    if (isProvenance(rule, column.name)) {
+      const { source, fault } = provenanceSource(column);
+      if (fault !== undefined) faults.push(fault);
+      return source;
+    }
+    const part = partOf(rule, parts, column.name);
+    if (part === null) {
+      if (column.required && writeDefault(column) === null)
+        faults.push(`column ${column.name} is required, and the rule has nothing to put there`);
+      return 'null';
+    }
+    const wanted = parts[part].given?.find((f) => f.name === column.name);
+    if (wanted !== undefined && !sameType(wanted.type, column.type))
+      faults.push(
+        `column ${column.name}: the rule says ${typeText(wanted.type)}, the table has ${typeText(column.type)}`,
+      );
+    const { prefix } = rule[part]!;
+    parts[part].columns.push({ ...column, name: column.name.slice(prefix.length) });
+    return { part, index: parts[part].columns.length - 1 };
+  });
+  for (const { given } of Object.values(parts)) {
+    for (const { name } of given ?? [])
+      if (!schema.fields.some((f) => f.name === name))
+        faults.push(`there is no column \`${name}\`; \`evolve: add\` would add it`);
+  }
+  for (const name of rule.provenance)
+    if (!schema.fields.some((f) => f.name === name))
+      faults.push(`there is no column \`${name}\` for provenance; add it, or leave it out of \`provenance\``);
+  const decodePart = (part: 'value' | 'key'): DecodePart | null => {
+    const options = rule[part];
+    return options === null
+      ? null
+      : { format: options.format, columns: parts[part].columns, prefix: options.prefix };
+  };
+  return { sources, value: decodePart('value'), key: decodePart('key'), faults };
+}
+
+function givenFields(rule: TableRule, columns: TypedColumns, part: 'value' | 'key'): NestedField[] | null {
+  return columns[part] === null ? null : partFields(rule, columns, part);
+}
+
+function partOf(
+  rule: TableRule,
+  parts: Record<'value' | 'key', { given: NestedField[] | null }>,
+  name: string,
+): 'value' | 'key' | null {
+  for (const part of ['key', 'value'] as const) {
+    const options = rule[part];
+    if (options === null) continue;
+    const { given } = parts[part];
+    if (given === null ? name.startsWith(options.prefix) : given.some((f) => f.name === name)) return part;
+  }
+  return null;
+}
+
+/** The decoders of a binding, and whether they look for what the table lacks. */
+export function decodePlan(binding: TypedBinding, rule: TableRule, inferring: boolean): DecodePlan {
+  const records = (['value', 'key'] as const).map((part) => {
+    const from = rule[part]?.columns;
+    return from?.from === 'infer' ? from.records : 0;
+  });
+  const { value, key } = binding;
+  return {
+    value,
+    key,
+    discover: rule.evolve !== 'none' || inferring,
+    discoverRecords: rule.evolve === 'none' ? Math.max(...records) : null,
+  };
+}
+
+/** The first required column of a part that has no default: a record without the part cannot fill it. */
+export function firstRequired(part: DecodePart | null): string | null {
+  const column = part?.columns.find((f) => f.required && writeDefault(f) === null);
+  return column === undefined ? null : `${part!.prefix}${column.name}`;
+}
+
+/** Are two types the same but for field ids and docs? A required field is another than an optional one only below the top. */
+export function sameType(a: IcebergType, b: IcebergType): boolean {
+  if (typeof a === 'string' || typeof b === 'string') return a === b;
+  if (a.type === 'struct' && b.type === 'struct') {
+    const other = new Map(b.fields.map((f) => [f.name, f]));
+    return (
+      a.fields.length === b.fields.length &&
+      a.fields.every((f) => {
+        const g = other.get(f.name);
+        return g !== undefined && sameType(f.type, g.type);
+      })
+    );
+  }
+  if (a.type === 'list' && b.type === 'list') return sameType(a.element, b.element);
+  if (a.type === 'map' && b.type === 'map') return sameType(a.key, b.key) && sameType(a.value, b.value);
+  return false;
+}
+
+function typeText(type: IcebergType): string {
+  return isPrimitive(type) ? type : `a ${type.type} of other fields`;
+}

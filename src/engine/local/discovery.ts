@@ -1,0 +1,86 @@
+import type { BytesVector } from '../../columns/vector.ts';
+import type { StructType } from '../../core/schema.ts';
+import { SchemaInference } from '../../decode/infer/schema-inference.ts';
+import type { ReasonCode } from '../../decode/reasons.ts';
+import type { ValueDecoder } from '../../decode/value-decoder.ts';
+import type { DecodePart, DecodePlan } from '../column-source.ts';
+import type { RowDecoders } from './row-decoders.ts';
+
+/** What the records of one topic ask of their table, beyond what it has. */
+export interface WantedColumns {
+  topic: string;
+  part: 'value' | 'key';
+  /** Inferred from documents; null for formats of a registry. */
+  struct: StructType | null;
+  /** Of the registry: writer schemas with fields that have no column, or that do not fit theirs. */
+  schemaIds: number[];
+  /** Required columns that a record has no value for, as paths. */
+  optional: string[];
+}
+
+/** Faults that another type of the column, or an optional one, could mend. */
+const MENDABLE = new Set<ReasonCode>(['TYPE_MISMATCH', 'OUT_OF_RANGE', 'AVRO_RESOLUTION']);
+
+/** Collects, block by block, what the records of a topic ask of their table. Costs nothing where every record fits. */
+export class Discovery {
+  private readonly parts: { part: 'value' | 'key'; seeker: PartDiscovery }[] = [];
+  private readonly topic: string;
+
+  constructor(topic: string, plan: DecodePlan) {
+    this.topic = topic;
+    if (plan.value !== null)
+      this.parts.push({ part: 'value', seeker: new PartDiscovery(plan.value, plan.discoverRecords) });
+    if (plan.key !== null)
+      this.parts.push({ part: 'key', seeker: new PartDiscovery(plan.key, plan.discoverRecords) });
+  }
+
+  /** Looks at the last block that the decoders decoded. */
+  look(decoders: RowDecoders, values: BytesVector, keys: BytesVector): void {
+    for (const { part, seeker } of this.parts) seeker.look(decoders[part]!, part === 'value' ? values : keys);
+  }
+
+  wanted(): WantedColumns[] {
+    return this.parts
+      .map(({ part, seeker }) => ({ topic: this.topic, part, ...seeker.wanted() }))
+      .filter((w) => w.struct !== null || w.schemaIds.length > 0 || w.optional.length > 0);
+  }
+}
+
+class PartDiscovery {
+  private readonly part: DecodePart;
+  private readonly inference = new SchemaInference();
+  private readonly schemaIds = new Set<number>();
+  private readonly optional = new Set<string>();
+  private left: number;
+
+  constructor(part: DecodePart, records: number | null) {
+    this.part = part;
+    this.left = records ?? Number.POSITIVE_INFINITY;
+  }
+
+  look(decoder: ValueDecoder, bytes: BytesVector): void {
+    for (const row of decoder.rowsWithUnknownFields) this.add(bytes, row);
+    for (const { row, reason, field } of decoder.faults) {
+      if (reason === 'MISSING_REQUIRED' && field !== '') this.optional.add(field);
+      else if (MENDABLE.has(reason)) this.add(bytes, row);
+    }
+  }
+
+  private add(bytes: BytesVector, row: number): void {
+    if (this.left <= 0) return;
+    this.left--;
+    const at = bytes.starts[row] + 4;
+    const { format } = this.part.format;
+    if (format === 'json') this.inference.addJson(bytes.data.subarray(at, bytes.starts[row + 1]));
+    else if (format !== 'csv' && bytes.data[at] === 0)
+      this.schemaIds.add(new DataView(bytes.data.buffer, bytes.data.byteOffset).getInt32(at + 1));
+  }
+
+  wanted(): Omit<WantedColumns, 'topic' | 'part'> {
+    return {
+      struct: this.inference.result(),
+      schemaIds: [...this.schemaIds],
+      optional: [...this.optional],
+    };
+  }
+}
