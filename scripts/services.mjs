@@ -1,16 +1,23 @@
 #!/usr/bin/env node
 /**
- * `npm run services -- up|down|status [kafka]`: a broker that stays until it is stopped. Its data and state are under
- * `.sluice/services/kafka`. `up` prints the bootstrap address alone on stdout.
+ * `npm run services -- up|down|status [kafka] [registry]`: a broker, and a Schema Registry over it, that stay until they are
+ * stopped. Data and state are under `.sluice/services`. `up` prints the address alone on stdout, a line for each. Without a
+ * name it is Kafka alone, for `down` and `status` all of them.
  */
 import { join } from 'node:path';
 import { runMain, SetupError } from './lib/process.mjs';
 import { kafkaService } from './lib/services-kafka.mjs';
+import { registryService } from './lib/services-registry.mjs';
 import { ROOT } from './lib/setup.mjs';
 
-const SERVICES = { kafka: kafkaService };
+const place = (name) => join(ROOT, '.sluice', 'services', name);
+/** In the order in which they are started. */
+const SERVICES = {
+  kafka: () => kafkaService(place('kafka')),
+  registry: () => registryService(place('registry'), place('kafka')),
+};
 const VERBS = ['up', 'down', 'status'];
-const USAGE = `Usage: npm run services -- ${VERBS.join('|')} [${Object.keys(SERVICES).join('|')}]`;
+const USAGE = `Usage: npm run services -- ${VERBS.join('|')} [${Object.keys(SERVICES).join('] [')}]`;
 const HELP = `${USAGE}
 
   up      start it and print its address; one that runs already is left as it is
@@ -28,10 +35,15 @@ await runMain(async () => {
   const unknown = names.find((name) => SERVICES[name] === undefined);
   if (unknown !== undefined) throw new SetupError(`There is no service called ${unknown}. ${USAGE}`, 64);
   let code = 0;
-  for (const name of names.length > 0 ? names : Object.keys(SERVICES)) {
-    code = Math.max(code, await SERVICES[name](join(ROOT, '.sluice', 'services', name))[verb]());
-  }
+  for (const name of chosen(verb, names)) code = Math.max(code, await SERVICES[name]()[verb]());
   return code;
 });
 // A broker that goes on must not keep this process.
 process.exit();
+
+/** What stands on another is stopped first. @param {string} verb  @param {string[]} names */
+function chosen(verb, names) {
+  const asked = names.length > 0 ? names : verb === 'up' ? ['kafka'] : Object.keys(SERVICES);
+  const inOrder = Object.keys(SERVICES).filter((name) => asked.includes(name));
+  return verb === 'down' ? inOrder.reverse() : inOrder;
+}

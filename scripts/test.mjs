@@ -10,6 +10,7 @@ import { icebergJava } from './lib/iceberg-java.mjs';
 import { startBroker } from './lib/kafka.mjs';
 import { atExit, runMain } from './lib/process.mjs';
 import { pythonWithPackages } from './lib/python.mjs';
+import { registryRuntime } from './lib/registry.mjs';
 import { runHere, setup } from './lib/setup.mjs';
 import { chooseKinds, countLine, countTests, KINDS } from './lib/test-kinds.mjs';
 
@@ -23,6 +24,7 @@ await runMain(async () => {
   const testEnv = { ...env, TMPDIR: scratch };
   if (kinds.some((kind) => KINDS[kind].python)) testEnv.SLUICE_TEST_PYTHON ||= await pythonWithPackages();
   if (kinds.some((kind) => KINDS[kind].java)) await fetchIcebergJava();
+  if (kinds.some((kind) => KINDS[kind].registry)) await fetchRegistry();
   const broker = await kafkaFor(kinds, testEnv);
   try {
     return await runVitest(node, kinds, rest, testEnv, join(scratch, 'report.json'));
@@ -37,6 +39,12 @@ async function fetchIcebergJava() {
   const { missing } = await icebergJava();
   if (missing !== undefined)
     process.stderr.write(`Tests of Iceberg's Java library are skipped: ${missing}\n`);
+}
+
+async function fetchRegistry() {
+  const runtime = await registryRuntime();
+  if ('missing' in runtime)
+    process.stderr.write(`Tests with a real Schema Registry are skipped: ${runtime.missing}\n`);
 }
 
 /** The shared broker of the run: the one that the environment names, else one of our own. */

@@ -28,10 +28,11 @@ export async function findJava() {
  * @param {string} service
  * @param {string} what for messages, for example `Apache Kafka 4.3.1 (about 45 MB)`
  * @param {(line: string) => void} log
+ * @param {'copy-dependencies' | 'copy'} how `copy`: the artifacts of the plugin's configuration, without what they depend on
  * @returns {Promise<string | undefined>}
  * @throws {SetupError} when Maven fails, or brings other jars
  */
-export async function pinnedJars(service, what, log) {
+export async function pinnedJars(service, what, log, how = 'copy-dependencies') {
   const pom = join(SERVICES, service, 'pom.xml');
   const list = readFileSync(join(SERVICES, service, 'jars.sha256'), 'utf8');
   class NoMaven extends Error {}
@@ -46,7 +47,7 @@ export async function pinnedJars(service, what, log) {
         '-Dstyle.color=never',
         '-f',
         pom,
-        'dependency:copy-dependencies',
+        `dependency:${how}`,
         `-DoutputDirectory=${directory}`,
       ];
       const { code, stdout, stderr } = await run(mvn, goal);

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { SetupError } from './process.mjs';
 import { ROOT } from './setup.mjs';
 
-/** @type {Record<string, { kafka?: boolean, python?: boolean, java?: boolean }>} */
+/** @type {Record<string, { kafka?: boolean, python?: boolean, java?: boolean, registry?: boolean }>} */
 export const KINDS = {
   unit: {},
   contract: {},
   property: {},
   fault: { kafka: true },
-  integration: { kafka: true },
+  integration: { kafka: true, registry: true },
   interop: { kafka: true, python: true, java: true },
   e2e: { kafka: true },
 };
