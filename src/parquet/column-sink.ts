@@ -5,7 +5,7 @@ import { Float32Column } from '../columns/float32-column.ts';
 import { Float64Column } from '../columns/float64-column.ts';
 import { Int32Column } from '../columns/int32-column.ts';
 import { Int64Column } from '../columns/int64-column.ts';
-import type { FileColumn } from './file-metadata.ts';
+import type { FileColumn } from './file-schema.ts';
 import { PHYSICAL_TYPE } from './format.ts';
 
 /** Texts of a string column; the same text is the same object as long as it comes from one dictionary. */
@@ -16,7 +16,8 @@ export interface StringsVector {
   values: Array<string | null>;
 }
 
-export type ReadVector =
+/** The columns of one value per row that a file is read into. */
+export type FlatReadVector =
   | Int64Column
   | Int32Column
   | Float32Column
@@ -28,7 +29,7 @@ export type ReadVector =
 
 /** Where the pages of one column are decoded to. Throws RangeError where a page is not what its header says. */
 export interface ColumnSink {
-  readonly vector: ReadVector;
+  readonly vector: FlatReadVector;
   clear(): void;
   appendNulls(count: number): void;
   /** Appends `count` PLAIN values of `page` from `at`; returns where they end. */
@@ -39,34 +40,25 @@ export interface ColumnSink {
   appendEntry(index: number, count: number): void;
 }
 
-/** A sink for up to `rows` rows of a column between two calls of `clear`. Throws RangeError for INT96. */
+/** A sink with room for `rows` rows of a column; it grows. Throws RangeError for INT96. */
 export function createSink(column: FileColumn, rows: number): ColumnSink {
   switch (column.physicalType) {
     case PHYSICAL_TYPE.BOOLEAN:
       return new BooleanSink(rows);
-    case PHYSICAL_TYPE.INT32: {
-      const vector = new Int32Column(rows);
-      return new FixedWidthSink(vector, vector.values, 4);
-    }
-    case PHYSICAL_TYPE.INT64: {
-      const vector = new Int64Column(rows);
-      return new FixedWidthSink(vector, vector.words, 8);
-    }
-    case PHYSICAL_TYPE.FLOAT: {
-      const vector = new Float32Column(rows);
-      return new FixedWidthSink(vector, vector.values, 4);
-    }
-    case PHYSICAL_TYPE.DOUBLE: {
-      const vector = new Float64Column(rows);
-      return new FixedWidthSink(vector, vector.values, 8);
-    }
+    case PHYSICAL_TYPE.INT32:
+      return new FixedWidthSink(new Int32Column(rows), 4);
+    case PHYSICAL_TYPE.INT64:
+      return new FixedWidthSink(new Int64Column(rows), 8);
+    case PHYSICAL_TYPE.FLOAT:
+      return new FixedWidthSink(new Float32Column(rows), 4);
+    case PHYSICAL_TYPE.DOUBLE:
+      return new FixedWidthSink(new Float64Column(rows), 8);
     case PHYSICAL_TYPE.BYTE_ARRAY:
       return column.isString ? new StringsSink() : new BytesSink();
     case PHYSICAL_TYPE.FIXED_LEN_BYTE_ARRAY: {
       if (column.width < 1 || column.width > 1024)
         throw new RangeError(`fixed values of ${column.width} bytes`);
-      const vector = new FixedColumn(column.width, rows);
-      return new FixedWidthSink(vector, vector.data, column.width);
+      return new FixedWidthSink(new FixedColumn(column.width, rows), column.width);
     }
     default:
       throw new RangeError(`values of the physical type ${column.physicalType}`);
@@ -78,15 +70,22 @@ type FixedWidthVector = Int64Column | Int32Column | Float32Column | Float64Colum
 /** Values of one width, copied as bytes. */
 class FixedWidthSink implements ColumnSink {
   readonly vector: FixedWidthVector;
-  private readonly bytes: Uint8Array;
+  private bytes: Uint8Array;
   private readonly width: number;
   private entries: Uint8Array | undefined;
   private entryCount = 0;
 
-  constructor(vector: FixedWidthVector, values: ArrayBufferView, width: number) {
+  constructor(vector: FixedWidthVector, width: number) {
     this.vector = vector;
-    this.bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+    this.bytes = bytesOf(vector);
     this.width = width;
+  }
+
+  private reserve(count: number): void {
+    const { vector } = this;
+    if (vector.length + count <= vector.nulls.length) return;
+    vector.reserve(count);
+    this.bytes = bytesOf(vector);
   }
 
   clear(): void {
@@ -94,6 +93,7 @@ class FixedWidthSink implements ColumnSink {
   }
 
   appendNulls(count: number): void {
+    this.reserve(count);
     const { vector } = this;
     vector.nulls.fill(1, vector.length, vector.length + count);
     vector.length += count;
@@ -103,6 +103,7 @@ class FixedWidthSink implements ColumnSink {
   appendPlain(page: Uint8Array, at: number, count: number): number {
     const end = at + count * this.width;
     if (end > page.length) throw new RangeError('values end behind their page');
+    this.reserve(count);
     this.bytes.set(page.subarray(at, end), this.vector.length * this.width);
     this.vector.length += count;
     return end;
@@ -118,6 +119,7 @@ class FixedWidthSink implements ColumnSink {
   appendEntry(index: number, count: number): void {
     if (index >= this.entryCount)
       throw new RangeError(`entry ${index} of a dictionary of ${this.entryCount}`);
+    this.reserve(count);
     const { bytes, width, vector } = this;
     const entries = this.entries!;
     const start = vector.length * width;
@@ -129,6 +131,12 @@ class FixedWidthSink implements ColumnSink {
     }
     vector.length += count;
   }
+}
+
+function bytesOf(vector: FixedWidthVector): Uint8Array {
+  if (vector.kind === 'fixed') return vector.data;
+  const values = vector.kind === 'int64' ? vector.words : vector.values;
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
 class BooleanSink implements ColumnSink {

@@ -1,21 +1,11 @@
 import { SluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
-import { MAGIC, REPETITION } from './format.ts';
-import { ThriftReader, type ThriftStruct, type ThriftValue } from './thrift-reader.ts';
+import { type FileColumn, type FileField, readSchema } from './file-schema.ts';
+import { MAGIC } from './format.ts';
+import { ThriftReader, type ThriftStruct } from './thrift-reader.ts';
+import { count, isStruct, structs, text } from './thrift-values.ts';
 
-/** A leaf of the schema of a file that anyone may have written. */
-export interface FileColumn {
-  readonly path: readonly string[];
-  /** That of the leaf itself; undefined where the file bears none. */
-  readonly fieldId: number | undefined;
-  readonly physicalType: number;
-  readonly width: number;
-  readonly convertedType: number | undefined;
-  readonly isString: boolean;
-  readonly isDecimal: boolean;
-  readonly maxDefinitionLevel: number;
-  readonly maxRepetitionLevel: number;
-}
+export type { FileColumn } from './file-schema.ts';
 
 /** One column chunk; positions are bytes of the file. */
 export interface FileChunk {
@@ -36,7 +26,10 @@ export interface FileRowGroup {
 export interface FileMetadata {
   readonly sizeBytes: number;
   readonly rowCount: number;
+  /** The leaves, in the order of their column chunks. */
   readonly columns: readonly FileColumn[];
+  /** The top-level fields. */
+  readonly fields: readonly FileField[];
   readonly rowGroups: readonly FileRowGroup[];
   readonly hasFieldIds: boolean;
   readonly createdBy: string | undefined;
@@ -44,7 +37,6 @@ export interface FileMetadata {
 
 const TAIL_BYTES = 64 * 1024;
 const MAX_FOOTER_BYTES = 256 * 1024 * 1024;
-const MAX_SCHEMA_DEPTH = 100;
 
 /** Reads the footer of a Parquet file. Throws FILE_NOT_FOUND, DATA_FILE_INVALID, UNSUPPORTED (encrypted files). */
 export async function readFileMetadata(io: FileIO, path: string): Promise<FileMetadata> {
@@ -99,7 +91,7 @@ export function guarded<T>(path: string, place: string, parse: () => T): T {
 
 function parseMetadata(struct: ThriftStruct, sizeBytes: number): FileMetadata {
   const elements = structs(struct[2], 'schema');
-  const columns = schemaColumns(elements);
+  const { columns, fields } = readSchema(elements);
   const rowGroups = structs(struct[4], 'row groups').map((group) => parseRowGroup(group, columns, sizeBytes));
   const rowCount = count(struct[3], 'rows');
   const sum = rowGroups.reduce((rows, group) => rows + group.rowCount, 0);
@@ -108,6 +100,7 @@ function parseMetadata(struct: ThriftStruct, sizeBytes: number): FileMetadata {
     sizeBytes,
     rowCount,
     columns,
+    fields,
     rowGroups,
     hasFieldIds: elements.some((element) => element[9] !== undefined),
     createdBy: struct[6] instanceof Uint8Array ? text(struct[6]) : undefined,
@@ -143,69 +136,4 @@ function parseChunk(chunk: ThriftStruct, sizeBytes: number): FileChunk {
     start,
     end,
   };
-}
-
-function schemaColumns(elements: readonly ThriftStruct[]): FileColumn[] {
-  const columns: FileColumn[] = [];
-  let next = 0;
-  const visit = (parents: readonly string[], definition: number, repetition: number, depth: number): void => {
-    const element = elements[next++];
-    if (element === undefined || depth > MAX_SCHEMA_DEPTH) throw new RangeError('the schema is no tree');
-    const isRoot = depth === 0;
-    const path = isRoot ? [] : [...parents, element[4] instanceof Uint8Array ? text(element[4]) : ''];
-    const kind = isRoot ? REPETITION.REQUIRED : count(element[3], 'repetition');
-    const maxDefinition = definition + (kind === REPETITION.REQUIRED ? 0 : 1);
-    const maxRepetition = repetition + (kind === REPETITION.REPEATED ? 1 : 0);
-    if (element[1] === undefined) {
-      const children = count(element[5] ?? 0, 'children');
-      for (let i = 0; i < children; i++) visit(path, maxDefinition, maxRepetition, depth + 1);
-    } else {
-      columns.push(leafColumn(element, path, maxDefinition, maxRepetition));
-    }
-  };
-  visit([], 0, 0, 0);
-  if (next !== elements.length) throw new RangeError('the schema is no tree');
-  return columns;
-}
-
-function leafColumn(
-  element: ThriftStruct,
-  path: string[],
-  maxDefinitionLevel: number,
-  maxRepetitionLevel: number,
-): FileColumn {
-  const logical = isStruct(element[10]) ? element[10] : {};
-  const convertedType = typeof element[6] === 'number' ? element[6] : undefined;
-  return {
-    path,
-    fieldId: typeof element[9] === 'number' ? element[9] : undefined,
-    physicalType: count(element[1], 'type'),
-    width: typeof element[2] === 'number' ? element[2] : 0,
-    convertedType,
-    isString:
-      logical[1] !== undefined || logical[4] !== undefined || convertedType === 0 || convertedType === 4,
-    isDecimal: logical[5] !== undefined || convertedType === 5,
-    maxDefinitionLevel,
-    maxRepetitionLevel,
-  };
-}
-
-export function isStruct(value: ThriftValue | undefined): value is ThriftStruct {
-  return typeof value === 'object' && !Array.isArray(value) && !(value instanceof Uint8Array);
-}
-
-function structs(value: ThriftValue | undefined, what: string): ThriftStruct[] {
-  if (!Array.isArray(value) || !value.every(isStruct)) throw new RangeError(`no ${what}`);
-  return value as ThriftStruct[];
-}
-
-/** A field that must be an integer of 0 or more. */
-export function count(value: ThriftValue | undefined, what: string): number {
-  if (typeof value !== 'number' || value < 0 || !Number.isInteger(value))
-    throw new RangeError(`no valid ${what}: ${String(value)}`);
-  return value;
-}
-
-function text(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8');
 }

@@ -1,22 +1,21 @@
 import { SluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
-import { type ColumnSink, createSink, type ReadVector } from './column-sink.ts';
-import {
-  type FileChunk,
-  type FileColumn,
-  type FileMetadata,
-  guarded,
-  invalidFile,
-  readFileMetadata,
-} from './file-metadata.ts';
+import { createSink } from './column-sink.ts';
+import { type FileMetadata, guarded, invalidFile, readFileMetadata } from './file-metadata.ts';
+import type { FileField } from './file-schema.ts';
 import { ForeignColumnReader } from './foreign-reader.ts';
-import { isOwnEncoding, PageReader } from './page-reader.ts';
+import { NestedSink, type ReadVector } from './nested-reader.ts';
+import { isOwnEncoding } from './page-cursor.ts';
+import { PageReader } from './page-reader.ts';
 
-export type { ReadVector, StringsVector } from './column-sink.ts';
+export type { StringsVector } from './column-sink.ts';
 export { type FileMetadata, readFileMetadata } from './file-metadata.ts';
+export type { ReadList, ReadMap, ReadStruct, ReadVector } from './nested-reader.ts';
 
 /** Rows of a chunk that is handed out. */
 export const CHUNK_ROWS = 65_536;
+/** The same where a column is nested: its rows may hold many values each. */
+export const NESTED_CHUNK_ROWS = 4096;
 
 /** Rows [firstRow, firstRow + rowCount) of the file. */
 export interface RowChunk {
@@ -26,17 +25,23 @@ export interface RowChunk {
   readonly vectors: readonly ReadVector[];
 }
 
-interface ChunkSource {
+/** One of the columns that are read. */
+interface SelectedColumn {
+  readonly vector: ReadVector;
+  /** Goes to a row group; afterwards `read` fills the vector with the next rows. */
+  open(group: number): Promise<void>;
   read(rows: number): void;
 }
 
 /**
- * Reads columns of one value per row, by field id or by name, in chunks of up to 65,536 rows, in the order of the file.
- * Returns the number of rows. Longs, times and timestamps come as Int64Column, int and date as Int32Column, strings as
- * texts, binary as BytesColumn, uuid, fixed and wide decimals as FixedColumn; decimals are unscaled.
+ * Reads top-level columns, by field id or by name, in chunks of up to 65,536 rows (4,096 where one of them is nested), in
+ * the order of the file. Returns the number of rows. Longs, times and timestamps come as Int64Column, int and date as
+ * Int32Column, strings as texts, binary as BytesColumn, uuid, fixed and wide decimals as FixedColumn; decimals are
+ * unscaled; structs, lists and maps as vectors of these.
  *
  * Throws FILE_NOT_FOUND; DATA_FILE_INVALID for a damaged file or a column that it does not have (a file without field ids
- * is never taken to hold nulls, case C25); UNSUPPORTED for nested columns and for encryption.
+ * is never taken to hold nulls, case C25); UNSUPPORTED for columns inside others, for nested columns in a form or an
+ * encoding that Sluice does not write, and for encryption.
  */
 export async function readColumns(
   io: FileIO,
@@ -45,32 +50,23 @@ export async function readColumns(
   onChunk: (chunk: RowChunk) => void | Promise<void>,
 ): Promise<number> {
   const metadata = await readFileMetadata(io, path);
-  const selected = columns.map((wanted) => findColumn(metadata, path, wanted));
-  const sinks = guarded(path, 'schema', () =>
-    selected.map((i) => createSink(metadata.columns[i], CHUNK_ROWS)),
-  );
   const foreign = new ForeignColumnReader(io, path, metadata);
+  const file: OpenFile = { io, path, metadata, foreign };
+  const fields = columns.map((wanted) => findField(metadata, path, wanted));
+  const isFlat = fields.every((field) => field.kind === 'leaf');
+  const chunkRows = isFlat ? CHUNK_ROWS : NESTED_CHUNK_ROWS;
+  const selected = fields.map((field) =>
+    field.kind === 'leaf' ? flatColumn(file, field, chunkRows) : nestedColumn(file, field),
+  );
+  const vectors = selected.map((column) => column.vector);
   let firstRow = 0;
   for (let group = 0; group < metadata.rowGroups.length; group++) {
-    const sources: ChunkSource[] = [];
-    for (let i = 0; i < selected.length; i++) {
-      const column = metadata.columns[selected[i]];
-      const { chunks, rowCount } = metadata.rowGroups[group];
-      const chunk = chunks[selected[i]];
-      if (chunk.valueCount !== rowCount) {
-        throw invalidFile(
-          path,
-          `column ${columns[i]} has ${chunk.valueCount} values in a row group of ${rowCount}`,
-        );
-      }
-      sources.push(
-        await openChunk(io, path, column, chunk, sinks[i], () => foreign.open(group, column, sinks[i])),
-      );
-    }
+    for (const column of selected) await column.open(group);
     for (let left = metadata.rowGroups[group].rowCount; left > 0; ) {
-      const rowCount = Math.min(left, CHUNK_ROWS);
-      readRows(path, columns, sources, sinks, rowCount);
-      await onChunk({ firstRow, rowCount, vectors: sinks.map((sink) => sink.vector) });
+      const rowCount = Math.min(left, chunkRows);
+      for (let i = 0; i < selected.length; i++)
+        guarded(path, `column ${columns[i]}`, () => selected[i].read(rowCount));
+      await onChunk({ firstRow, rowCount, vectors });
       firstRow += rowCount;
       left -= rowCount;
     }
@@ -78,63 +74,94 @@ export async function readColumns(
   return firstRow;
 }
 
-function readRows(
-  path: string,
-  columns: ReadonlyArray<number | string>,
-  sources: ChunkSource[],
-  sinks: ColumnSink[],
-  rows: number,
-): void {
-  for (let i = 0; i < sources.length; i++) {
-    guarded(path, `column ${columns[i]}`, () => {
-      sinks[i].clear();
-      sources[i].read(rows);
-    });
+interface OpenFile {
+  readonly io: FileIO;
+  readonly path: string;
+  readonly metadata: FileMetadata;
+  readonly foreign: ForeignColumnReader;
+}
+
+function flatColumn(file: OpenFile, field: FileField, chunkRows: number): SelectedColumn {
+  const { io, path, metadata } = file;
+  const column = metadata.columns[field.firstColumn];
+  const sink = guarded(path, 'schema', () => createSink(column, chunkRows));
+  let source: { read(rows: number): void };
+  return {
+    vector: sink.vector,
+    open: async (group) => {
+      const { chunks, rowCount } = metadata.rowGroups[group];
+      const chunk = chunks[field.firstColumn];
+      if (chunk.valueCount !== rowCount) {
+        const found = `${chunk.valueCount} values in a row group of ${rowCount}`;
+        throw invalidFile(path, `column ${field.name} has ${found}`);
+      }
+      if (!isOwnEncoding(chunk)) {
+        source = await file.foreign.open(group, column, sink);
+        return;
+      }
+      const bytes = await io.read(path, { start: chunk.start, end: chunk.end });
+      source = guarded(path, `column ${field.name}`, () => new PageReader(column, chunk, bytes, sink));
+    },
+    read: (rows) => {
+      sink.clear();
+      source.read(rows);
+    },
+  };
+}
+
+function nestedColumn(file: OpenFile, field: FileField): SelectedColumn {
+  const { io, path, metadata } = file;
+  const sink = nestedSink(file, field);
+  return {
+    vector: sink.vector,
+    open: async (group) => {
+      const { firstColumn, columnCount } = field;
+      const chunks = metadata.rowGroups[group].chunks.slice(firstColumn, firstColumn + columnCount);
+      if (!chunks.every(isOwnEncoding))
+        throw unsupported(file, field.name, 'is nested, in an encoding that is not read here');
+      const bytes: Uint8Array[] = [];
+      for (const chunk of chunks) bytes.push(await io.read(path, { start: chunk.start, end: chunk.end }));
+      guarded(path, `column ${field.name}`, () => sink.open(chunks, bytes));
+    },
+    read: (rows) => sink.read(rows),
+  };
+}
+
+function nestedSink(file: OpenFile, field: FileField): NestedSink {
+  try {
+    return new NestedSink(field, file.metadata.columns);
+  } catch (cause) {
+    if (cause instanceof RangeError) throw unsupported(file, field.name, `is nested: ${cause.message}`);
+    throw cause;
   }
 }
 
-async function openChunk(
-  io: FileIO,
-  path: string,
-  column: FileColumn,
-  chunk: FileChunk,
-  sink: ColumnSink,
-  openForeign: () => Promise<ChunkSource>,
-): Promise<ChunkSource> {
-  if (!isOwnEncoding(chunk)) return openForeign();
-  const bytes = await io.read(path, { start: chunk.start, end: chunk.end });
-  return guarded(path, `column ${column.path.join('.')}`, () => new PageReader(column, chunk, bytes, sink));
+function findField(metadata: FileMetadata, path: string, wanted: number | string): FileField {
+  const field = metadata.fields.find((f) => (typeof wanted === 'number' ? f.fieldId : f.name) === wanted);
+  if (field !== undefined) {
+    const column = metadata.columns[field.firstColumn];
+    if (field.kind === 'leaf' && column.maxRepetitionLevel > 0)
+      throw unsupported({ path }, field.name, 'is repeated without being a list');
+    return field;
+  }
+  const inside = metadata.columns.find((column) => column.fieldId === wanted);
+  if (inside !== undefined)
+    throw unsupported({ path }, inside.path.join('.'), 'is inside another; ask for the whole');
+  const why =
+    typeof wanted === 'number' && !metadata.hasFieldIds
+      ? 'the file bears no field ids; a name mapping is needed to read it'
+      : `it has ${metadata.fields
+          .map((f) => `${f.name} (${f.fieldId ?? 'no id'})`)
+          .join(', ')
+          .slice(0, 500)}`;
+  const what = typeof wanted === 'number' ? `with field id ${wanted}` : wanted;
+  throw new SluiceError('DATA_FILE_INVALID', `data file ${path} has no column ${what}: ${why}`, {
+    context: { path, column: wanted },
+  });
 }
 
-function findColumn(metadata: FileMetadata, path: string, wanted: number | string): number {
-  const index = metadata.columns.findIndex((column) =>
-    typeof wanted === 'number' ? column.fieldId === wanted : column.path[0] === wanted,
-  );
-  if (index < 0) {
-    const why =
-      typeof wanted === 'number' && !metadata.hasFieldIds
-        ? 'the file bears no field ids; a name mapping is needed to read it'
-        : `it has ${metadata.columns
-            .map((c) => `${c.path.join('.')} (${c.fieldId ?? 'no id'})`)
-            .join(', ')
-            .slice(0, 500)}`;
-    throw new SluiceError(
-      'DATA_FILE_INVALID',
-      `data file ${path} has no column ${typeof wanted === 'number' ? `with field id ${wanted}` : wanted}: ${why}`,
-      {
-        context: { path, column: wanted },
-      },
-    );
-  }
-  const column = metadata.columns[index];
-  if (column.path.length > 1 || column.maxRepetitionLevel > 0) {
-    throw new SluiceError(
-      'UNSUPPORTED',
-      `data file ${path}: column ${column.path.join('.')} is nested; only columns of one value per row are read here`,
-      {
-        context: { path, column: wanted },
-      },
-    );
-  }
-  return index;
+function unsupported({ path }: { path: string }, column: string, what: string): SluiceError {
+  return new SluiceError('UNSUPPORTED', `data file ${path}: column ${column} ${what}`, {
+    context: { path, column },
+  });
 }

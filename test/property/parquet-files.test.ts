@@ -1,18 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  DuckDBBlobValue,
-  type DuckDBConnection,
-  DuckDBDateValue,
-  DuckDBDecimalValue,
-  DuckDBInstance,
-  DuckDBTimestampNanosecondsValue,
-  DuckDBTimestampTZValue,
-  DuckDBTimestampValue,
-  DuckDBTimeValue,
-  DuckDBUUIDValue,
-} from '@duckdb/node-api';
+import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
 import { type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
@@ -21,18 +10,19 @@ import type { ColumnVector } from '../../src/columns/vector.ts';
 import type { DataFileMetrics } from '../../src/core/data-file.ts';
 import type { ParquetCodec } from '../../src/core/parquet-codec.ts';
 import { type PrimitiveType, parseDecimal } from '../../src/core/schema.ts';
-import {
-  binaryLowerBound,
-  binaryUpperBound,
-  readSignedBigEndian,
-  singleValueBytes,
-  stringLowerBound,
-  stringUpperBound,
-} from '../../src/parquet/bounds.ts';
+import type { FlatReadVector } from '../../src/parquet/column-sink.ts';
 import { DEFAULT_PARQUET_OPTIONS, type ParquetWriterOptions } from '../../src/parquet/options.ts';
-import { type ReadVector, readColumns } from '../../src/parquet/reader.ts';
+import { readColumns } from '../../src/parquet/reader.ts';
 import { ParquetWriter } from '../../src/parquet/writer.ts';
 import { MemoryFileIO } from '../../src/storage/memory-file-io.ts';
+import {
+  model,
+  plainDuckDb,
+  RAW_PARSERS,
+  show,
+  toArrayBuffer,
+  vectorValue,
+} from '../support/parquet-model.ts';
 import {
   ALL_TYPES,
   arbitraryValue,
@@ -126,29 +116,8 @@ async function write(io: MemoryFileIO, table: Table): Promise<DataFileMetrics> {
   return writer.close();
 }
 
-/** A text that is the same for values that are the same; floats by their bits (NaN is one value). */
-function show(value: unknown): string {
-  if (value === null || value === undefined) return 'null';
-  if (value instanceof Uint8Array) return `x${Buffer.from(value).toString('hex')}`;
-  if (typeof value === 'number') return Object.is(value, -0) ? '-0' : String(value);
-  return typeof value === 'string' ? JSON.stringify(value) : String(value);
-}
-
 function expected(table: Table): string[][] {
   return table.columns.map((column) => column.values.map(show));
-}
-
-function vectorValue(vector: ReadVector, row: number, type: PrimitiveType): TableValue {
-  if (vector.kind === 'strings') return vector.values[row];
-  if (vector.isNull(row)) return null;
-  if (vector.kind === 'bytes') return vector.get(row);
-  if (vector.kind === 'fixed') {
-    const bytes = vector.data.subarray(row * vector.width, (row + 1) * vector.width);
-    return parseDecimal(type) === undefined ? bytes : readSignedBigEndian(bytes);
-  }
-  if (vector.kind === 'int64') return vector.getBigInt(row);
-  if (vector.kind === 'boolean') return vector.values[row] === 1;
-  return parseDecimal(type) === undefined ? vector.values[row] : BigInt(vector.values[row]);
 }
 
 describe('Parquet files', () => {
@@ -176,7 +145,7 @@ describe('Parquet files', () => {
       ({ vectors, rowCount }) => {
         for (let row = 0; row < rowCount; row++) {
           vectors.forEach((vector, c) => {
-            all[c].push(show(vectorValue(vector, row, table.columns[c].type)));
+            all[c].push(show(vectorValue(vector as FlatReadVector, row, table.columns[c].type)));
           });
         }
       },
@@ -191,7 +160,7 @@ describe('Parquet files', () => {
     const columns = table.columns.map((_, i) => `c${i}`).join(', ');
     const result = await duckdb.runAndReadAll(`SELECT ${columns} FROM read_parquet('${file}')`);
     await rm(file);
-    return result.getColumns().map((column) => column.map((value) => show(plain(value))));
+    return result.getColumns().map((column) => column.map((value) => show(plainDuckDb(value))));
   }
 
   it('are read back value by value by this reader and by DuckDB', async () => {
@@ -237,74 +206,6 @@ describe('Parquet files', () => {
     );
   });
 });
-
-const RAW_PARSERS = {
-  timestampFromMicroseconds: (value: bigint) => value,
-  timestampFromNanoseconds: (value: bigint) => value,
-  dateFromDays: (value: number) => value,
-  uuidFromBytes: (value: Uint8Array) => value,
-};
-
-function toArrayBuffer(bytes: Uint8Array): ArrayBuffer {
-  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
-}
-
-/** A value of DuckDB in the form of `TableValue`. */
-function plain(value: unknown): unknown {
-  if (value instanceof DuckDBBlobValue) return value.bytes;
-  if (value instanceof DuckDBDateValue) return value.days;
-  if (
-    value instanceof DuckDBTimeValue ||
-    value instanceof DuckDBTimestampValue ||
-    value instanceof DuckDBTimestampTZValue
-  )
-    return value.micros;
-  if (value instanceof DuckDBTimestampNanosecondsValue) return value.nanos;
-  if (value instanceof DuckDBDecimalValue) return value.value;
-  if (value instanceof DuckDBUUIDValue) return Buffer.from(value.toString().replaceAll('-', ''), 'hex');
-  return value;
-}
-
-/** Orders values as their column does; NaN left out beforehand. */
-function compare(a: TableValue, b: TableValue): number {
-  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b);
-  if (typeof a === 'string' && typeof b === 'string') return Buffer.compare(Buffer.from(a), Buffer.from(b));
-  if (a === 0 && b === 0) return Number(Object.is(b, -0)) - Number(Object.is(a, -0));
-  return a! < b! ? -1 : a! > b! ? 1 : 0;
-}
-
-interface Model {
-  nulls: number;
-  nans: number;
-  /** Bounds as Iceberg has them, in hex; undefined where there is none. */
-  lower: string | undefined;
-  upper: string | undefined;
-  min: TableValue | undefined;
-  max: TableValue | undefined;
-}
-
-function model(type: PrimitiveType, values: readonly TableValue[]): Model {
-  const nulls = values.filter((v) => v === null).length;
-  const nans = values.filter((v) => typeof v === 'number' && Number.isNaN(v)).length;
-  const sorted = values
-    .filter((v) => v !== null && !(typeof v === 'number' && Number.isNaN(v)))
-    .sort(compare);
-  const min = sorted[0];
-  const max = sorted[sorted.length - 1];
-  const bound = (value: TableValue | undefined, isUpper: boolean): string | undefined => {
-    if (value === undefined || value === null) return undefined;
-    const bytes = singleValueBytes(type, value);
-    const cut = cutBound(type, bytes, isUpper);
-    return cut === undefined ? undefined : Buffer.from(cut).toString('hex');
-  };
-  return { nulls, nans, min, max, lower: bound(min, false), upper: bound(max, true) };
-}
-
-function cutBound(type: PrimitiveType, bytes: Uint8Array, isUpper: boolean): Uint8Array | undefined {
-  if (type === 'string') return isUpper ? stringUpperBound(bytes) : stringLowerBound(bytes);
-  if (type === 'binary') return isUpper ? binaryUpperBound(bytes) : binaryLowerBound(bytes);
-  return bytes;
-}
 
 function checkMetrics(table: Table, metrics: DataFileMetrics): void {
   expect(metrics.recordCount).toBe(BigInt(table.rows));
