@@ -1,0 +1,24 @@
+import { type FieldPlan, OP } from './field-plan.ts';
+
+const utf8 = new TextDecoder();
+
+/**
+ * The path of the field that is being read: names joined by dots, list elements as `[3]`, entries of maps by their keys.
+ * Told from what the columns hold at this moment, so that nothing has to be kept while all is well.
+ */
+export function fieldPath(field: FieldPlan): string {
+  const { parent } = field;
+  if (parent === null) return field.name;
+  const path = fieldPath(parent);
+  if (parent.op === OP.struct) return `${path}.${field.name}`;
+  if (parent.op === OP.list) {
+    const { list } = parent;
+    return `${path}[${list.element.length - list.starts[list.length]}]`;
+  }
+  // Of a map: the key of the entry has been appended, the value has not.
+  const key = parent.key as FieldPlan;
+  const row = parent.map.value.length;
+  if (key.column.length <= row) return path;
+  if (key.op === OP.string) return `${path}.${utf8.decode(key.bytes.get(row) as Uint8Array)}`;
+  return `${path}.${key.op === OP.long ? key.int64.getBigInt(row) : key.int32.values[row]}`;
+}
