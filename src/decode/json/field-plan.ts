@@ -84,18 +84,17 @@ export class FieldPlan {
   /** Of `width` bytes, where a value is put together. */
   scratch = new Uint8Array(0);
 
-  // Matching: the bytes of the name and of the closing quote, as little-endian words.
-  /** UTF-8 bytes of the name as it is matched (in lower case where case makes no difference). */
+  // Matching: the name as it stands before a value, `"name":`, as little-endian words of four bytes.
+  /** UTF-8 bytes of the name. */
   readonly nameBytes: Uint8Array;
-  /** Bytes of the name and the closing quote. */
+  /** Bytes of the name, its quotes and the colon. */
   readonly keyLength: number;
-  /** Words that stand before the last one; the last one may overlap with them. */
-  readonly keyWords: Int32Array;
+  readonly firstWord: number;
+  readonly secondWord: number;
+  /** Words from the third on; the last one is left out. */
+  readonly innerWords: Int32Array;
+  /** The word that ends with the colon; it may overlap with those before it. */
   readonly lastWord: number;
-  readonly lastWordMask: number;
-  readonly lastWordAt: number;
-  /** Room that the words take from the first byte of the name. */
-  readonly keySpan: number;
 
   /** The field that followed this one in the record before. */
   next: FieldPlan | null = null;
@@ -133,17 +132,18 @@ export class FieldPlan {
     this.map = column as unknown as MapColumn;
     this.view = EMPTY_VIEW;
     this.nameBytes = new TextEncoder().encode(name);
-    const key = new Uint8Array(Math.max(4, this.nameBytes.length + 1));
-    key.set(this.nameBytes);
-    key[this.nameBytes.length] = 0x22;
-    this.keyLength = this.nameBytes.length + 1;
-    const view = new DataView(key.buffer);
-    const words = this.keyLength <= 4 ? 0 : Math.ceil(this.keyLength / 4) - 1;
-    this.keyWords = Int32Array.from({ length: words }, (_, i) => view.getInt32(i * 4, true));
-    this.lastWordAt = Math.max(0, this.keyLength - 4);
-    this.lastWordMask = this.keyLength >= 4 ? -1 : (1 << (8 * this.keyLength)) - 1;
-    this.lastWord = view.getInt32(this.lastWordAt, true) & this.lastWordMask;
-    this.keySpan = Math.max(4, this.keyLength);
+    this.keyLength = this.nameBytes.length + 3;
+    const key = new Uint8Array(Math.max(8, this.keyLength));
+    key.set(this.nameBytes, 1);
+    key[0] = 0x22;
+    key[this.keyLength - 2] = 0x22;
+    key[this.keyLength - 1] = 0x3a;
+    const words = new DataView(key.buffer);
+    this.firstWord = words.getInt32(0, true);
+    this.secondWord = words.getInt32(4, true);
+    const inner = Math.max(0, Math.ceil(this.keyLength / 4) - 3);
+    this.innerWords = Int32Array.from({ length: inner }, (_, i) => words.getInt32(8 + i * 4, true));
+    this.lastWord = words.getInt32(Math.max(0, this.keyLength - 4), true);
   }
 }
 

@@ -114,20 +114,18 @@ export class JsonReader extends JsonValues {
         let field: FieldPlan | null;
         if (predicted !== null && this.matches(predicted, next)) {
           field = predicted;
-          next += field.keyLength + 1;
+          next += field.keyLength;
         } else {
           field = this.findField(plan, next);
-          next = this.found;
+          next = this.space(this.found);
+          if (data[next] !== COLON) this.failByte(next, "':'");
+          next++;
           if (field !== null) {
             if (last === null) plan.first = field;
             else last.next = field;
           }
         }
-        if (data[next] !== COLON) {
-          next = this.space(next);
-          if (data[next] !== COLON) this.failByte(next, "':'");
-        }
-        next = this.space(next + 1);
+        if (data[next] <= 0x20) next = this.skipSpace(next);
         if (field === null) {
           next = this.readUnknown(plan, keyAt, next);
         } else {
@@ -141,8 +139,11 @@ export class JsonReader extends JsonValues {
           last = field;
           predicted = field.next;
         }
-        next = this.space(next);
-        const byte = data[next];
+        let byte = data[next];
+        if (byte <= 0x20) {
+          next = this.skipSpace(next);
+          byte = data[next];
+        }
         if (byte === COMMA) {
           next = this.space(next + 1);
         } else {
@@ -160,16 +161,22 @@ export class JsonReader extends JsonValues {
     return this.data[at] > 0x20 ? at : this.skipSpace(at);
   }
 
-  /** Does the name of a field, as it is in the schema, stand in the string at `at`? */
+  /** Do the name of a field, as it is in the schema, and its colon stand at `at`? */
   private matches(field: FieldPlan, at: number): boolean {
-    const { view, data } = this;
-    if (data[at] !== QUOTE || at + field.keySpan >= this.end) return false;
-    const name = at + 1;
-    const words = field.keyWords;
-    for (let i = 0; i < words.length; i++) {
-      if (view.getInt32(name + i * 4, true) !== words[i]) return false;
+    const { view } = this;
+    const { keyLength } = field;
+    if (at + keyLength >= this.end || keyLength < 4) return false;
+    if (view.getInt32(at, true) !== field.firstWord) return false;
+    if (keyLength > 8) {
+      if (view.getInt32(at + 4, true) !== field.secondWord) return false;
+      if (keyLength > 12) {
+        const words = field.innerWords;
+        for (let i = 0; i < words.length; i++) {
+          if (view.getInt32(at + 8 + i * 4, true) !== words[i]) return false;
+        }
+      }
     }
-    return (view.getInt32(name + field.lastWordAt, true) & field.lastWordMask) === field.lastWord;
+    return view.getInt32(at + keyLength - 4, true) === field.lastWord;
   }
 
   /** Where `findField` ended. */

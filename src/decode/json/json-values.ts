@@ -300,8 +300,15 @@ export class JsonValues extends JsonStrings {
       if (byte !== MINUS && (byte ^ 0x30) > 9) return this.readOther(field, at);
       return this.readEpoch(field, at);
     }
-    const until = this.readText(at);
     const { timestamps } = this;
+    if (at + 21 < this.end) {
+      const behind = timestamps.readCommon(this.data, this.view, at + 1);
+      if (behind >= 0 && this.data[behind] === QUOTE) {
+        this.appendTimestamp(field, at);
+        return behind + 1;
+      }
+    }
+    const until = this.readText(at);
     if (!timestamps.readTimestamp(this.text, this.textFrom, this.textUntil))
       this.failField(
         field,
@@ -309,6 +316,13 @@ export class JsonValues extends JsonStrings {
         at,
         'expected yyyy-MM-ddTHH:mm:ss with a fraction and a zone as you like (Z, +hh:mm, +hhmm, +hh), found another text',
       );
+    this.appendTimestamp(field, at);
+    return until;
+  }
+
+  /** Appends the timestamp that was read last, from the text at `at`. */
+  private appendTimestamp(field: FieldPlan, at: number): void {
+    const { timestamps } = this;
     if (timestamps.zoned && !field.zoned)
       this.failField(field, 'BAD_TIMESTAMP', at, `${typeText(field)} has no zone, found a text with one`);
     let seconds = timestamps.days * 86_400 + timestamps.secondOfDay;
@@ -321,7 +335,6 @@ export class JsonValues extends JsonStrings {
         ? appendScaled(field.int64, seconds, 1_000_000, Math.floor(timestamps.nanos / 1000))
         : appendScaled(field.int64, seconds, 1_000_000_000, timestamps.nanos);
     if (!fits) this.failField(field, 'OUT_OF_RANGE', at, `the moment does not fit ${typeText(field)}`);
-    return until;
   }
 
   /** A number since 1970, in the unit of the format; what is finer than the column goes, toward the past. */

@@ -27,6 +27,59 @@ export class TimestampText {
     return this.readZone(bytes, this.at, until);
   }
 
+  /**
+   * The commonest form, `yyyy-MM-ddTHH:mm:ss[.f][Z]`, in words of four bytes. Gives the position behind it, or -1 where
+   * something else stands there, which may still be a timestamp. There are 20 bytes or more from `at`.
+   */
+  readCommon(bytes: Uint8Array, view: DataView, at: number): number {
+    const year = view.getInt32(at, true) ^ 0x30303030;
+    const month = view.getInt32(at + 4, true) ^ 0x2d30302d;
+    const dayHour = view.getInt32(at + 8, true) ^ 0x30543030;
+    const hourMinute = view.getInt32(at + 12, true) ^ 0x30303a30;
+    const second = (view.getInt32(at + 16, true) ^ 0x0030303a) & 0xffffff;
+    // Now digits are 0 to 9 and separators 0.
+    const separators = (month & 0xff0000ff) | (dayHour & 0xff0000) | (hourMinute & 0xff00) | (second & 0xff);
+    const digits =
+      year |
+      (year + 0x06060606) |
+      month |
+      (month + 0x06060606) |
+      dayHour |
+      (dayHour + 0x06060606) |
+      hourMinute |
+      (hourMinute + 0x06060606) |
+      second |
+      (second + 0x06060606);
+    if (separators !== 0 || (digits & 0xf0f0f0f0) !== 0) return -1;
+    const years = year * 10 + (year >>> 8);
+    const hours = (dayHour >>> 24) * 10 + (hourMinute & 0xff);
+    const minutes = ((hourMinute >>> 16) & 0xff) * 10 + (hourMinute >>> 24);
+    const seconds = ((second >>> 8) & 0xff) * 10 + (second >>> 16);
+    if (hours > 23 || minutes > 59 || seconds > 59) return -1;
+    if (
+      !this.setDate(
+        (years & 0xff) * 100 + ((years >>> 16) & 0xff),
+        ((month >>> 8) & 0xff) * 10 + ((month >>> 16) & 0xff),
+        (dayHour & 0xff) * 10 + ((dayHour >>> 8) & 0xff),
+      )
+    )
+      return -1;
+    this.secondOfDay = hours * 3600 + minutes * 60 + seconds;
+    this.nanos = 0;
+    this.offsetSeconds = 0;
+    let next = at + 19;
+    if (bytes[next] === 0x2e) {
+      const first = ++next;
+      let fraction = 0;
+      let digit = bytes[next] ^ 0x30;
+      for (; digit < 10 && next - first < 9; digit = bytes[++next] ^ 0x30) fraction = fraction * 10 + digit;
+      if (digit < 10 || next === first) return -1;
+      this.nanos = fraction * NANOS_OF_DIGITS[next - first];
+    }
+    this.zoned = bytes[next] === 0x5a;
+    return this.zoned ? next + 1 : next;
+  }
+
   /** `yyyy-MM-dd`. */
   readDate(bytes: Uint8Array, from: number, until: number): boolean {
     return until - from === 10 && this.readDateAt(bytes, from);
@@ -111,6 +164,9 @@ export class TimestampText {
     return true;
   }
 }
+
+/** By how much a fraction of so many digits is multiplied to be nanoseconds. */
+const NANOS_OF_DIGITS = [1e9, 1e8, 1e7, 1e6, 1e5, 1e4, 1000, 100, 10, 1];
 
 /** The number of two digits, or -1. */
 function twoDigits(bytes: Uint8Array, at: number): number {
