@@ -1,6 +1,18 @@
 /** The exactly-once commit of a batch into a table (spec 50, "The exactly-once commit", steps 2 to 4). */
+import { SluiceError } from '../errors.ts';
+import { AppendCommitter, type AppendTerms, evidenceOf, type TableTerms } from './append-committer.ts';
 import type { BatchCommit, CommitContext, CommitResult, TableCheck, TableWriter } from './batch-commit.ts';
-import { BatchCommitter } from './batch-committer.ts';
+import {
+  BATCH_ID,
+  COMMIT_ID,
+  judgeTable,
+  type MarkerQuestion,
+  OFFSETS,
+  PIPELINE_ID,
+  PIPELINE_NAME,
+  propertyKey,
+  propertyValue,
+} from './marker.ts';
 
 export type {
   BatchCommit,
@@ -22,9 +34,9 @@ export async function checkTable(
   writer: TableWriter,
   inFlight?: { batchId: number; commitId: string },
 ): Promise<TableCheck> {
-  const committer = new BatchCommitter(context, writer);
-  const table = await committer.load();
-  const marker = await committer.judge(table, inFlight ?? null);
+  const table = await new AppendCommitter(context, tableTerms(writer)).load();
+  const question = questionOf(writer, inFlight ?? null);
+  const marker = await judgeTable(table.metadata, question, evidenceOf(context.io));
   return {
     table,
     committed:
@@ -38,5 +50,66 @@ export async function checkTable(
  * Data files are never deleted; manifests and lists only where it is proven that they were not committed.
  */
 export function commitBatch(context: CommitContext, commit: BatchCommit): Promise<CommitResult> {
-  return new BatchCommitter(context, commit).commit(commit);
+  const terms = batchTerms(commit);
+  return new AppendCommitter(context, terms).commit(terms);
+}
+
+function batchTerms(commit: BatchCommit): AppendTerms {
+  const { pipelineId, pipelineName, batchId, commitId } = commit;
+  return {
+    ...tableTerms(commit),
+    what: `batch ${batchId}`,
+    facts: { batchId },
+    commitId,
+    snapshotId: commit.snapshotId,
+    writerId: commit.writerId,
+    files: commit.files,
+    summary: {
+      ...commit.summary,
+      [PIPELINE_ID]: pipelineId,
+      [PIPELINE_NAME]: pipelineName,
+      [BATCH_ID]: String(batchId),
+      [COMMIT_ID]: commitId,
+      [OFFSETS]: commit.offsets,
+    },
+    judge: ({ metadata }, evidence) => judgeTable(metadata, questionOf(commit, commit), evidence),
+    marks: ({ snapshotId, sequenceNumber }) => {
+      const marker = { pipelineId, pipelineName, batchId, snapshotId, sequenceNumber, commitId };
+      return [
+        {
+          action: 'set-properties',
+          updates: { [propertyKey(pipelineId, commit.ref)]: propertyValue(marker) },
+        },
+      ];
+    },
+  };
+}
+
+function tableTerms({ identifier, ref, lastRecorded }: TableWriter): TableTerms {
+  return {
+    identifier,
+    ref,
+    missing: (table) =>
+      lastRecorded === null
+        ? new SluiceError('TABLE_NOT_FOUND', `table ${table} does not exist`, { context: { table } })
+        : new SluiceError(
+            'TABLE_REWOUND',
+            `table ${table} does not exist any more, but this checkpoint has committed batches up to ${lastRecorded.batchId} into it; they would have to be read again`,
+            { context: { table, firstBatch: 0, lastBatch: lastRecorded.batchId } },
+          ),
+  };
+}
+
+/** The question that a writer asks the table's marker. */
+function questionOf(writer: TableWriter, inFlight: MarkerQuestion['inFlight']): MarkerQuestion {
+  return {
+    table: [...writer.identifier.namespace, writer.identifier.name].join('.'),
+    ref: writer.ref,
+    expectedUuid: writer.expectedUuid,
+    pipelineId: writer.pipelineId,
+    pipelineName: writer.pipelineName,
+    recorded: (batchId) => writer.recorded(batchId),
+    lastRecorded: writer.lastRecorded,
+    inFlight,
+  };
 }

@@ -1,26 +1,53 @@
-/** The attempts of one commit: load, judge, stage, apply, and what is cleaned up when (spec 50, steps 2 to 4). */
+/**
+ * The attempts of one commit of an append: load, judge, stage, apply, and what is cleaned up when (spec 50, steps 2 to 4).
+ * What proves that it is there already, and what it marks the table with, is told by its terms.
+ */
+
+import type { DataFile } from '../core/data-file.ts';
 import { isSluiceError, messageOf, SluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { type PreparedAppend, prepareAppend, type StagedAppend, stageAppend } from './append.ts';
-import type { BatchCommit, CommitContext, CommitResult, TableWriter } from './batch-commit.ts';
+import type { CommitContext, CommitResult } from './batch-commit.ts';
 import type { LoadedTable, TableIdentifier } from './catalog.ts';
 import { deleteFiles, selectExpired, unreachableFiles } from './expire.ts';
-import {
-  BATCH_ID,
-  COMMIT_ID,
-  judgeTable,
-  type Marker,
-  type MarkerQuestion,
-  OFFSETS,
-  PIPELINE_ID,
-  PIPELINE_NAME,
-  propertyKey,
-  propertyValue,
-} from './marker.ts';
 import { type Snapshot, snapshotById } from './metadata.ts';
-import { tableEvidence } from './ref-history.ts';
+import { type HistoryEvidence, tableEvidence } from './ref-history.ts';
 import { newSnapshotId } from './snapshot-id.ts';
 import { ManifestLists } from './table-files.ts';
+import type { TableUpdate } from './updates.ts';
+
+/** Which table is written, and what it means where it is not there. */
+export interface TableTerms {
+  identifier: TableIdentifier;
+  ref: string;
+  missing(table: string): SluiceError;
+}
+
+/** Where a commit stands that has landed. */
+export interface Landed {
+  readonly snapshotId: bigint;
+  readonly sequenceNumber: bigint;
+}
+
+/** What is appended, and how it is known again. */
+export interface AppendTerms extends TableTerms {
+  /** For messages: `batch 7`. */
+  what: string;
+  /** For the context of errors. */
+  facts: Record<string, unknown>;
+  commitId: string;
+  /** Chosen before the first attempt; another is taken where the table has one of that id already. */
+  snapshotId: bigint;
+  /** In the names of the files that this process writes. */
+  writerId: string;
+  files: readonly DataFile[];
+  /** More entries of the snapshot's summary. */
+  summary: Readonly<Record<string, string>>;
+  /** Is it in the table already? Asked of each base, before each attempt. Throws where it must not be committed. */
+  judge(table: LoadedTable, evidence: HistoryEvidence): Promise<Landed | null>;
+  /** Goes into the list of updates of an attempt, beside its snapshot. */
+  marks(snapshot: Snapshot): TableUpdate[];
+}
 
 /** One attempt: what it wrote, on what it stood, and whether it is proven that it did not land. */
 interface Attempt {
@@ -38,6 +65,11 @@ const MAX_BACKOFF_MS = 5000;
 /** One cache of manifest lists per storage: a chain of commits reads each list once. */
 const listsOf = new WeakMap<FileIO, ManifestLists>();
 
+/** What the storage tells of a table's history, by the lists that this process has read. */
+export function evidenceOf(io: FileIO): HistoryEvidence {
+  return tableEvidence(io, manifestLists(io));
+}
+
 function manifestLists(io: FileIO): ManifestLists {
   let lists = listsOf.get(io);
   if (lists === undefined) {
@@ -51,39 +83,25 @@ function tableName(identifier: TableIdentifier): string {
   return [...identifier.namespace, identifier.name].join('.');
 }
 
-/** The question that a writer asks the table's marker. */
-function questionOf(writer: TableWriter, inFlight: MarkerQuestion['inFlight']): MarkerQuestion {
-  return {
-    table: tableName(writer.identifier),
-    ref: writer.ref,
-    expectedUuid: writer.expectedUuid,
-    pipelineId: writer.pipelineId,
-    pipelineName: writer.pipelineName,
-    recorded: (batchId) => writer.recorded(batchId),
-    lastRecorded: writer.lastRecorded,
-    inFlight,
-  };
-}
-
-/** One call of `commitBatch` or `checkTable`: its clock, its attempts and the files that they wrote. */
-export class BatchCommitter {
+/** One commit: its clock, its attempts and the files that they wrote. */
+export class AppendCommitter {
   readonly #context: CommitContext;
-  readonly #writer: TableWriter;
+  readonly #terms: TableTerms;
   readonly #lists: ManifestLists;
   readonly #startMs: number;
   readonly #attempts: Attempt[] = [];
   readonly #prepared: PreparedAppend[] = [];
   #waits = 0;
 
-  constructor(context: CommitContext, writer: TableWriter) {
+  constructor(context: CommitContext, terms: TableTerms) {
     this.#context = context;
-    this.#writer = writer;
+    this.#terms = terms;
     this.#lists = manifestLists(context.io);
     this.#startMs = context.now();
   }
 
   get #name(): string {
-    return tableName(this.#writer.identifier);
+    return tableName(this.#terms.identifier);
   }
 
   get #unknown(): boolean {
@@ -108,18 +126,9 @@ export class BatchCommitter {
   async load(): Promise<LoadedTable> {
     for (;;) {
       try {
-        const table = await this.#context.catalog.loadTable(this.#writer.identifier);
+        const table = await this.#context.catalog.loadTable(this.#terms.identifier);
         if (table !== undefined) return table;
-        const lost = this.#writer.lastRecorded;
-        if (lost === null)
-          throw new SluiceError('TABLE_NOT_FOUND', `table ${this.#name} does not exist`, {
-            context: { table: this.#name },
-          });
-        throw new SluiceError(
-          'TABLE_REWOUND',
-          `table ${this.#name} does not exist any more, but this checkpoint has committed batches up to ${lost.batchId} into it; they would have to be read again`,
-          { context: { table: this.#name, firstBatch: 0, lastBatch: lost.batchId } },
-        );
+        throw this.#terms.missing(this.#name);
       } catch (e) {
         if (!isSluiceError(e, 'CATALOG_UNREACHABLE') && !isSluiceError(e, 'STORAGE_UNREACHABLE')) throw e;
         if (this.#pastDeadline()) throw this.#unknown ? this.#stillUnknown(e) : e;
@@ -129,7 +138,11 @@ export class BatchCommitter {
     }
   }
 
-  async commit(commit: BatchCommit): Promise<CommitResult> {
+  /**
+   * Commits, or finds that the table holds it. Throws what `judge` throws, COMMIT_CONFLICT after `maxAttempts` lost attempts,
+   * COMMIT_UNKNOWN at the deadline, and what storage and catalog throw. Data files are never deleted.
+   */
+  async commit(commit: AppendTerms): Promise<CommitResult> {
     try {
       for (;;) {
         const result = await this.#tryOnce(commit);
@@ -143,11 +156,11 @@ export class BatchCommitter {
   }
 
   /** Looks at the table and makes one attempt. Undefined: look again. */
-  async #tryOnce(commit: BatchCommit): Promise<CommitResult | undefined> {
+  async #tryOnce(commit: AppendTerms): Promise<CommitResult | undefined> {
     const table = await this.load();
-    const marker = await this.#judge(table, commit);
-    if (marker === 'moved') return undefined;
-    if (marker !== null) return this.#alreadyThere(table, marker);
+    const landed = await this.#judge(table, commit);
+    if (landed === 'moved') return undefined;
+    if (landed !== null) return this.#alreadyThere(table, landed);
     this.#checkBounds(commit, table);
     const attempt = await this.#stage(commit, table);
     if (attempt === undefined) return undefined;
@@ -159,15 +172,9 @@ export class BatchCommitter {
     return { snapshotId, sequenceNumber, alreadyCommitted: false, attempts: this.#attempts.length };
   }
 
-  /** The table and the batch in flight, where the caller names one. Throws as `judgeTable`. */
-  judge(table: LoadedTable, inFlight: MarkerQuestion['inFlight']): Promise<Marker | null> {
-    const evidence = tableEvidence(this.#context.io, this.#lists);
-    return judgeTable(table.metadata, questionOf(this.#writer, inFlight), evidence);
-  }
-
-  async #judge(table: LoadedTable, commit: BatchCommit): Promise<Marker | null | 'moved'> {
+  async #judge(table: LoadedTable, commit: AppendTerms): Promise<Landed | null | 'moved'> {
     try {
-      return await this.judge(table, commit);
+      return await commit.judge(table, tableEvidence(this.#context.io, this.#lists));
     } catch (e) {
       if (isSluiceError(e, 'FILE_NOT_FOUND') && !this.#pastDeadline() && (await this.#hasMoved(table)))
         return 'moved';
@@ -175,28 +182,28 @@ export class BatchCommitter {
     }
   }
 
-  /** An earlier attempt of this call whose outcome was unknown, or an earlier process, has committed the batch. */
-  async #alreadyThere(table: LoadedTable, marker: Marker): Promise<CommitResult> {
-    const list = snapshotById(table.metadata, marker.snapshotId)?.manifestList;
+  /** An earlier attempt of this call whose outcome was unknown, or another process, has committed it. */
+  async #alreadyThere(table: LoadedTable, landed: Landed): Promise<CommitResult> {
+    const list = snapshotById(table.metadata, landed.snapshotId)?.manifestList;
     const attempt = this.#attempts.find((a) => a.staged.snapshot.manifestList === list && list !== undefined);
     if (attempt !== undefined) {
       attempt.outcome = 'pending';
       this.#context.log(
         'info',
-        `table ${this.#name}: the commit whose outcome was unknown has landed as snapshot ${marker.snapshotId}`,
+        `table ${this.#name}: the commit whose outcome was unknown has landed as snapshot ${landed.snapshotId}`,
       );
       await this.#tidyAfterSuccess(attempt);
     }
     return {
-      snapshotId: marker.snapshotId,
-      sequenceNumber: marker.sequenceNumber,
+      snapshotId: landed.snapshotId,
+      sequenceNumber: landed.sequenceNumber,
       alreadyCommitted: this.#attempts.length === 0,
       attempts: this.#attempts.length,
     };
   }
 
   /** Between attempts, when the table is known not to hold the batch: is another attempt allowed? */
-  #checkBounds(commit: BatchCommit, table: LoadedTable): void {
+  #checkBounds(commit: AppendTerms, table: LoadedTable): void {
     const last = this.#attempts.at(-1);
     if (last === undefined) return;
     const late = this.#pastDeadline();
@@ -206,14 +213,14 @@ export class BatchCommitter {
     if (!conflict) return;
     const expected = last.staged.snapshot.parentSnapshotId ?? 'none';
     const found = table.metadata.refs.get(commit.ref)?.snapshotId ?? 'none';
-    const what = `table ${this.#name}, ref ${commit.ref}: expected snapshot ${expected}, found ${found}; batch ${commit.batchId} not committed`;
+    const what = `table ${this.#name}, ref ${commit.ref}: expected snapshot ${expected}, found ${found}; ${commit.what} not committed`;
     if (late || this.#conflicts >= this.#context.maxAttempts) {
       throw new SluiceError('COMMIT_CONFLICT', `${what} in ${this.#attempts.length} attempts; run again`, {
         outcome: this.#unknown ? 'unknown' : 'not-applied',
         context: {
           table: this.#name,
           ref: commit.ref,
-          batchId: commit.batchId,
+          ...commit.facts,
           attempts: this.#attempts.length,
           expected,
           found,
@@ -227,7 +234,7 @@ export class BatchCommitter {
   }
 
   /** Writes what the attempt needs. Undefined where the table moved on while it was read. */
-  async #stage(commit: BatchCommit, table: LoadedTable): Promise<Attempt | undefined> {
+  async #stage(commit: AppendTerms, table: LoadedTable): Promise<Attempt | undefined> {
     const { io, expireSnapshots } = this.#context;
     const { metadata } = table;
     try {
@@ -238,14 +245,7 @@ export class BatchCommitter {
         ref: commit.ref,
         attempt: this.#attempts.length + 1,
         nowMs,
-        summary: {
-          ...commit.summary,
-          [PIPELINE_ID]: commit.pipelineId,
-          [PIPELINE_NAME]: commit.pipelineName,
-          [BATCH_ID]: String(commit.batchId),
-          [COMMIT_ID]: commit.commitId,
-          [OFFSETS]: commit.offsets,
-        },
+        summary: commit.summary,
       });
       const expired =
         expireSnapshots === undefined ? [] : selectExpired(metadata, commit.ref, expireSnapshots, nowMs);
@@ -266,26 +266,15 @@ export class BatchCommitter {
     return (await this.load()).metadataLocation !== table.metadataLocation;
   }
 
-  #addMarker(commit: BatchCommit, attempt: Attempt): void {
+  #addMarker(commit: AppendTerms, attempt: Attempt): void {
     const { snapshot, updates } = attempt.staged;
-    const marker: Marker = {
-      pipelineId: commit.pipelineId,
-      pipelineName: commit.pipelineName,
-      batchId: commit.batchId,
-      snapshotId: snapshot.snapshotId,
-      sequenceNumber: snapshot.sequenceNumber,
-      commitId: commit.commitId,
-    };
-    updates.push({
-      action: 'set-properties',
-      updates: { [propertyKey(commit.pipelineId, commit.ref)]: propertyValue(marker) },
-    });
+    updates.push(...commit.marks(snapshot));
     if (attempt.expired.length > 0)
       updates.push({ action: 'remove-snapshots', snapshotIds: attempt.expired.map((s) => s.snapshotId) });
   }
 
   /** The manifests of the files, written once; anew only where the snapshot id turns out to be taken. */
-  async #prepare(commit: BatchCommit, table: LoadedTable): Promise<PreparedAppend> {
+  async #prepare(commit: AppendTerms, table: LoadedTable): Promise<PreparedAppend> {
     const last = this.#prepared.at(-1);
     if (last !== undefined && snapshotById(table.metadata, last.request.snapshotId) === undefined)
       return last;
@@ -333,11 +322,11 @@ export class BatchCommitter {
   #stillUnknown(cause: unknown): SluiceError {
     return new SluiceError(
       'COMMIT_UNKNOWN',
-      `table ${this.#name}, ref ${this.#writer.ref}: it did not become known within ${this.#context.deadlineMs} ms whether the commit was applied; nothing was deleted; run again: the marker tells`,
+      `table ${this.#name}, ref ${this.#terms.ref}: it did not become known within ${this.#context.deadlineMs} ms whether the commit was applied; nothing was deleted; run again: the marker tells`,
       {
         outcome: 'unknown',
         cause,
-        context: { table: this.#name, ref: this.#writer.ref, attempts: this.#attempts.length },
+        context: { table: this.#name, ref: this.#terms.ref, attempts: this.#attempts.length },
       },
     );
   }
