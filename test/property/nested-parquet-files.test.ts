@@ -3,12 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { parquetMetadata } from 'hyparquet';
+import { parquetMetadata, parquetRead } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ColumnVector } from '../../src/columns/vector.ts';
 import type { DataFileMetrics } from '../../src/core/data-file.ts';
 import type { ParquetCodec } from '../../src/core/parquet-codec.ts';
-import type { NestedField } from '../../src/core/schema.ts';
+import {
+  type IcebergType,
+  type NestedField,
+  type PrimitiveType,
+  parseDecimal,
+} from '../../src/core/schema.ts';
 import { DEFAULT_PARQUET_OPTIONS, type ParquetWriterOptions } from '../../src/parquet/options.ts';
 import { readColumns } from '../../src/parquet/reader.ts';
 import { ParquetWriter } from '../../src/parquet/writer.ts';
@@ -16,15 +22,17 @@ import { MemoryFileIO } from '../../src/storage/memory-file-io.ts';
 import {
   arbitraryFields,
   arbitraryNested,
+  type MapValue,
   type NestedValue,
   nestedDuckDb,
   readValue,
+  type StructValue,
   showNested,
   structLeaves,
   toNestedVector,
 } from '../support/nested-table.ts';
-import { model, toArrayBuffer } from '../support/parquet-model.ts';
-import { tableSchema } from '../support/parquet-table.ts';
+import { model, RAW_PARSERS, show, toArrayBuffer } from '../support/parquet-model.ts';
+import { ALL_TYPES, tableSchema } from '../support/parquet-table.ts';
 
 const PATH = 'memory://t/data.parquet';
 
@@ -36,32 +44,33 @@ interface Table {
   options: Partial<ParquetWriterOptions>;
 }
 
-const arbitraryTable: fc.Arbitrary<Table> = fc
-  .record({
-    fields: fc.integer({ min: 1, max: 4 }).chain((depth) => arbitraryFields(depth)),
-    stretches: fc.array(
-      fc.record({
-        rows: fc.integer({ min: 0, max: 25 }),
-        nulls: fc.constantFrom(0, 0, 0, 1, 2, 3),
-        flush: fc.boolean(),
+const arbitraryTable = (types: readonly PrimitiveType[]): fc.Arbitrary<Table> =>
+  fc
+    .record({
+      fields: fc.integer({ min: 1, max: 4 }).chain((depth) => arbitraryFields(depth, types)),
+      stretches: fc.array(
+        fc.record({
+          rows: fc.integer({ min: 0, max: 25 }),
+          nulls: fc.constantFrom(0, 0, 0, 1, 2, 3),
+          flush: fc.boolean(),
+        }),
+        { maxLength: 5 },
+      ),
+      options: fc.record({
+        codec: fc.constantFrom<ParquetCodec>('zstd', 'snappy', 'none'),
+        pageBytes: fc.constantFrom(1024, 1 << 20),
+        pageRows: fc.constantFrom(1, 7, 20_000),
+        rowGroupBytes: fc.constantFrom(1024, 1 << 25),
+        bloomFilterFieldIds: fc.constantFrom([], [1, 2, 3, 4, 5]),
       }),
-      { maxLength: 5 },
-    ),
-    options: fc.record({
-      codec: fc.constantFrom<ParquetCodec>('zstd', 'snappy', 'none'),
-      pageBytes: fc.constantFrom(1024, 1 << 20),
-      pageRows: fc.constantFrom(1, 7, 20_000),
-      rowGroupBytes: fc.constantFrom(1024, 1 << 25),
-      bloomFilterFieldIds: fc.constantFrom([], [1, 2, 3, 4, 5]),
-    }),
-  })
-  .chain(({ fields, stretches, options }) => {
-    const count = stretches.reduce((sum, s) => sum + s.rows, 0);
-    const row = fc.tuple(...fields.map((f) => arbitraryNested(f.type, f.required)));
-    return fc
-      .array(row, { minLength: count, maxLength: count, size: 'max' })
-      .map((rows) => withNulls({ fields, rows: rows as NestedValue[][], stretches, options }));
-  });
+    })
+    .chain(({ fields, stretches, options }) => {
+      const count = stretches.reduce((sum, s) => sum + s.rows, 0);
+      const row = fc.tuple(...fields.map((f) => arbitraryNested(f.type, f.required)));
+      return fc
+        .array(row, { minLength: count, maxLength: count, size: 'max' })
+        .map((rows) => withNulls({ fields, rows: rows as NestedValue[][], stretches, options }));
+    });
 
 function isNullStretch(table: Table, column: number, nulls: number): boolean {
   return ((nulls >> column) & 1) === 1 && !table.fields[column].required;
@@ -149,7 +158,7 @@ describe('Parquet files of nested columns', () => {
 
   it('are read back value by value by this reader and by DuckDB, with metrics of what nothing repeats', async () => {
     await fc.assert(
-      fc.asyncProperty(arbitraryTable, async (table) => {
+      fc.asyncProperty(arbitraryTable(ALL_TYPES), async (table) => {
         const io = new MemoryFileIO();
         const metrics = await write(io, table);
         const wanted = expectedColumns(table);
@@ -161,7 +170,56 @@ describe('Parquet files of nested columns', () => {
       { numRuns: 200 },
     );
   });
+
+  it('are read back by hyparquet', async () => {
+    // hyparquet makes floats of decimals
+    const types = ALL_TYPES.filter((type) => parseDecimal(type) === undefined);
+    await fc.assert(
+      fc.asyncProperty(arbitraryTable(types), async (table) => {
+        const io = new MemoryFileIO();
+        await write(io, table);
+        const rows: unknown[][] = [];
+        await parquetRead({
+          file: toArrayBuffer(await io.read(PATH)),
+          compressors,
+          utf8: false,
+          parsers: RAW_PARSERS,
+          onComplete: (all) => rows.push(...all),
+        });
+        const got = rows.map((row) => table.fields.map((f, c) => showHyparquet(f.type, row[c])));
+        const wanted = table.rows.map((row) =>
+          table.fields.map((f, c) => showHyparquet(f.type, asHyparquet(f.type, row[c]))),
+        );
+        expect(got).toEqual(wanted);
+      }),
+      { numRuns: 150 },
+    );
+  });
 });
+
+/** A value as hyparquet gives it: structs and maps as objects, the keys of maps as texts. */
+function asHyparquet(type: IcebergType, value: NestedValue): unknown {
+  if (value === null || typeof type === 'string') return value;
+  if (type.type === 'list') return (value as NestedValue[]).map((v) => asHyparquet(type.element, v));
+  if (type.type === 'map') {
+    const { entries } = value as MapValue;
+    return Object.fromEntries(entries.map(([k, v]) => [String(k), asHyparquet(type.value, v)]));
+  }
+  const { struct } = value as StructValue;
+  return Object.fromEntries(type.fields.map((f) => [f.name, asHyparquet(f.type, struct[f.name])]));
+}
+
+function showHyparquet(type: IcebergType, value: unknown): string {
+  if (value === null || value === undefined || typeof type === 'string') return show(value);
+  if (type.type === 'list') {
+    return `[${(value as unknown[]).map((v) => showHyparquet(type.element, v)).join(', ')}]`;
+  }
+  const children = Object.entries(value as object).map(([name, v]) => {
+    const of = type.type === 'map' ? type.value : type.fields.find((f) => f.name === name)!.type;
+    return `${JSON.stringify(name)}: ${showHyparquet(of, v)}`;
+  });
+  return `{${children.sort().join(', ')}}`;
+}
 
 /** Counts and bounds for leaves in structs, as Iceberg Java keeps them; none inside lists and maps. */
 function checkMetrics(table: Table, metrics: DataFileMetrics): void {
