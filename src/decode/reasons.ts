@@ -1,6 +1,7 @@
 /** Why a record stands in quarantine: the stable codes of spec 40, the one table of them. */
 export const REASON_CODES = {
   INVALID_JSON: 'The value is not a JSON document.',
+  INVALID_CSV: 'The value is not one line of CSV with a field for each column.',
   INVALID_UTF8: 'The bytes are not valid UTF-8 where text is asked for.',
   EMPTY_VALUE: 'The value is empty or white space where a document is asked for.',
   NOT_AN_OBJECT: 'The document is not an object.',
