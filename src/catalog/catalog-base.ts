@@ -101,7 +101,7 @@ export abstract class CatalogBase implements Catalog {
     requirements: TableRequirement[],
     updates: TableUpdate[],
   ): Promise<LoadedTable> {
-    const { io, now } = this.services;
+    const { now } = this.services;
     const { identifier } = base;
     checkRequirements(base.metadata, requirements, nameOf(identifier));
     if (updates.length === 0) return base;
@@ -110,12 +110,13 @@ export abstract class CatalogBase implements Catalog {
     const location = await this.publishNext(base, metadata);
     if (location === undefined) throw await this.#conflict(base);
     // A file that stays behind costs space and nothing else: the next commits do not look at it.
-    if (deletesOldMetadata(metadata))
-      await deleteFiles(
-        io,
-        dropped.map((entry) => entry.metadataFile),
-      );
+    if (deletesOldMetadata(metadata)) await this.deleteMetadata(dropped.map((entry) => entry.metadataFile));
     return { identifier, metadata, metadataLocation: location };
+  }
+
+  /** Metadata files that no log names any more; never throws. */
+  protected async deleteMetadata(locations: readonly string[]): Promise<void> {
+    await deleteFiles(this.services.io, locations);
   }
 
   async #conflict(base: LoadedTable): Promise<SluiceError> {

@@ -10,7 +10,7 @@ import { parseMetadataFile } from '../iceberg/metadata-file.ts';
 import { fileName } from '../iceberg/table-files.ts';
 import { joinPath } from '../storage/file-io.ts';
 import { assertIdentifier, CatalogBase, type CatalogServices, nameOf, notApplied } from './catalog-base.ts';
-import { metadataBytes, VersionedMetadata } from './versioned-metadata.ts';
+import { checksumOf, metadataBytes, VersionedMetadata } from './versioned-metadata.ts';
 
 const CACHED_TABLES = 256;
 /** Bounds a walk through a warehouse that holds more than tables. */
@@ -116,7 +116,7 @@ export class FileCatalog extends CatalogBase {
     await versions.deleteHint();
     // Again where another process has committed meanwhile.
     for (let left = await versions.listed(); left.length > 0; left = await versions.listed())
-      for (const { location } of left) await io.delete(location);
+      for (const { location } of left) await versions.delete(location);
   }
 
   protected async pointer(identifier: TableIdentifier): Promise<string | undefined> {
@@ -156,7 +156,7 @@ export class FileCatalog extends CatalogBase {
     const versions = this.#versions(identifier);
     const location = versions.location(1, metadata);
     const bytes = metadataBytes(metadata);
-    if (!(await this.services.io.createNew(location, bytes))) return undefined;
+    if (!(await versions.create(location, bytes))) return undefined;
     await this.#confirm(identifier, location, metadata);
     await this.#published(versions, 1, location, bytes, metadata);
     return location;
@@ -172,7 +172,7 @@ export class FileCatalog extends CatalogBase {
     const bytes = metadataBytes(metadata);
     let created: boolean;
     try {
-      created = await this.services.io.createNew(location, bytes);
+      created = await versions.create(location, bytes);
     } catch (error) {
       if (isSluiceError(error) && error.outcome === 'not-applied') throw error;
       throw unknown(identifier, `${location} may or may not have been created`, error);
@@ -182,6 +182,10 @@ export class FileCatalog extends CatalogBase {
     await this.#published(versions, newest + 1, location, bytes, metadata);
     this.#parsed.delete(base.metadataLocation);
     return location;
+  }
+
+  protected override deleteMetadata(locations: readonly string[]): Promise<void> {
+    return super.deleteMetadata(locations.flatMap((location) => [location, checksumOf(location)]));
   }
 
   async #published(

@@ -7,7 +7,7 @@ import { isSluiceError, messageOf, SluiceError } from '../errors.ts';
 import type { TableMetadata } from '../iceberg/metadata.ts';
 import { serializeTableMetadata } from '../iceberg/metadata-json.ts';
 import { type FileIO, joinPath } from '../storage/file-io.ts';
-import type { CatalogServices } from './catalog-base.ts';
+import { type CatalogServices, notApplied } from './catalog-base.ts';
 
 const VERSION_HINT = 'version-hint.text';
 /** In the order in which Java looks for them; the last was written before Iceberg 1.0. */
@@ -84,6 +84,7 @@ export class VersionedMetadata {
     try {
       const hint = await this.#hint();
       if (hint !== undefined && hint >= version && (await this.#find(hint)) !== undefined) return;
+      await this.#io.delete(checksumOf(path));
       await this.#io.replace(path, Buffer.from(String(version), 'utf8'));
     } catch (error) {
       this.#services.warn?.(`${path} could not be set to ${version}; readers look for themselves`, {
@@ -93,7 +94,20 @@ export class VersionedMetadata {
   }
 
   async deleteHint(): Promise<void> {
-    await this.#io.delete(joinPath(this.directory, VERSION_HINT));
+    await this.delete(joinPath(this.directory, VERSION_HINT));
+  }
+
+  /** Deletes a file of the table and what Hadoop keeps beside it. */
+  async delete(location: string): Promise<void> {
+    await this.#io.delete(location);
+    await this.#io.delete(checksumOf(location));
+  }
+
+  /** Creates a version without overwriting: false where it is there. */
+  async create(location: string, bytes: Uint8Array): Promise<boolean> {
+    // Of a table that was here before: Java would call our file damaged.
+    await notApplied(this.#io.delete(checksumOf(location)));
+    return this.#io.createNew(location, bytes);
   }
 
   async #hint(): Promise<number | undefined> {
@@ -115,6 +129,12 @@ export class VersionedMetadata {
     }
     return undefined;
   }
+}
+
+/** Hadoop's local file system keeps a checksum beside each file that it writes, and believes it when it reads. */
+export function checksumOf(location: string): string {
+  const slash = location.lastIndexOf('/');
+  return `${location.slice(0, slash + 1)}.${location.slice(slash + 1)}.crc`;
 }
 
 /** The bytes of a metadata file, gzipped where the table says so. Throws CATALOG_ERROR for a codec that Iceberg has not. */

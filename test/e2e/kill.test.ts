@@ -22,6 +22,14 @@ const PASSINGS: Partial<Record<FailpointName, number[]>> = {
   'between-tables': [1, 2, 5],
 };
 
+/** Points at which the kind of catalog makes a difference. */
+const AT_THE_CATALOG: FailpointName[] = [
+  'after-prepared',
+  'before-catalog-commit',
+  'after-catalog-commit',
+  'between-tables',
+];
+
 describe('a run that is killed', () => {
   const { bootstrap } = useKafka();
   let data: FaultTopics;
@@ -31,17 +39,28 @@ describe('a run that is killed', () => {
   });
   afterAll(() => data.produced.close());
 
-  it.each(FAILPOINTS)('at %s, of the first batch and of a later one, ends exactly once', async (point) => {
-    const pipeline = new TestPipeline({ bootstrap, topics: data.topics, maxOffsetsPerTrigger: BATCH });
-    for (const passing of PASSINGS[point] ?? [1, 2]) {
-      const killed = await pipeline.cli({ failpoints: `${point}@${passing}=kill` });
-      expect(killed.signal, killed.stderr).toBe('SIGKILL');
-    }
-    const last = await pipeline.cli();
-    expect(last.code, last.stderr).toBe(0);
-    const { rows, quarantined } = await checkExactlyOnce({ pipeline, produced: data.produced });
-    expect(rows + quarantined).toBe(4 * RECORDS_PER_PARTITION);
-    expect(quarantined).toBeGreaterThan(0);
-    pipeline.remove();
-  });
+  it.each([
+    ...FAILPOINTS.map((point) => [point, 'sqlite'] as const),
+    ...AT_THE_CATALOG.map((point) => [point, 'file'] as const),
+  ])(
+    'at %s, of the first batch and of a later one, ends exactly once; catalog %s',
+    async (point, catalogType) => {
+      const pipeline = new TestPipeline({
+        bootstrap,
+        topics: data.topics,
+        maxOffsetsPerTrigger: BATCH,
+        catalogType,
+      });
+      for (const passing of PASSINGS[point] ?? [1, 2]) {
+        const killed = await pipeline.cli({ failpoints: `${point}@${passing}=kill` });
+        expect(killed.signal, killed.stderr).toBe('SIGKILL');
+      }
+      const last = await pipeline.cli();
+      expect(last.code, last.stderr).toBe(0);
+      const { rows, quarantined } = await checkExactlyOnce({ pipeline, produced: data.produced });
+      expect(rows + quarantined).toBe(4 * RECORDS_PER_PARTITION);
+      expect(quarantined).toBeGreaterThan(0);
+      pipeline.remove();
+    },
+  );
 });

@@ -1,8 +1,10 @@
 /**
- * Reads an Iceberg table of a SQLite catalog without a line of Sluice's own code: `node:sqlite`, JSON.parse, avsc for lists
+ * Reads an Iceberg table of a SQLite or file catalog without a line of Sluice's own code: `node:sqlite`, JSON.parse, avsc for lists
  * and manifests, hyparquet for data files.
  */
+import { readdirSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import avsc from 'avsc';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
@@ -117,7 +119,14 @@ async function readDataFile(
   });
 }
 
+/** `catalogFile`: the database, or the warehouse of a file catalog, whose newest version counts. */
 function metadataLocation(catalogFile: string, table: string): string | undefined {
+  if (statSync(catalogFile).isDirectory()) {
+    const directory = join(catalogFile, ...table.split('.'), 'metadata');
+    const versions = readdirSync(directory).flatMap((n) => /^v(\d+)\.metadata\.json$/.exec(n)?.[1] ?? []);
+    const newest = Math.max(0, ...versions.map(Number));
+    return newest === 0 ? undefined : join(directory, `v${newest}.metadata.json`);
+  }
   const at = table.lastIndexOf('.');
   // Not read-only: where a writer was killed inside a transaction, SQLite must first roll it back.
   const database = new DatabaseSync(catalogFile);

@@ -29,6 +29,8 @@ export interface TestPipelineOptions {
   checkpoint?: string;
   warehouse?: string;
   catalogFile?: string;
+  /** `file`: the warehouse is the catalog. */
+  catalogType?: 'sqlite' | 'file';
   /** All topics into this table. */
   intoTable?: string;
   /** More lines of the pipeline file, by section. */
@@ -80,7 +82,10 @@ export class TestPipeline {
     this.directory = mkdtempSync(join(tmpdir(), 'sluice-pipeline-'));
     this.checkpoint = options.checkpoint ?? join(this.directory, 'checkpoint');
     this.warehouse = options.warehouse ?? join(this.directory, 'warehouse');
-    this.catalogFile = options.catalogFile ?? join(this.directory, 'catalog.db');
+    this.catalogFile =
+      options.catalogType === 'file'
+        ? this.warehouse
+        : (options.catalogFile ?? join(this.directory, 'catalog.db'));
     this.name = options.name ?? 'faults';
   }
 
@@ -97,7 +102,9 @@ export class TestPipeline {
       `name: ${this.name}`,
       'memory: 64MB',
       `checkpointLocation: ${this.checkpoint}`,
-      `catalog: { type: sqlite, uri: ${this.catalogFile}, warehouse: ${this.warehouse} }`,
+      this.options.catalogType === 'file'
+        ? `catalog: { type: file, warehouse: ${this.warehouse} }`
+        : `catalog: { type: sqlite, uri: ${this.catalogFile}, warehouse: ${this.warehouse} }`,
       'source:',
       ...[
         `kafka.bootstrap.servers: ${bootstrap}`,
@@ -200,8 +207,11 @@ export class TestPipeline {
   }
 
   openCatalog(io: FileIO = new LocalFileIO()): Promise<Catalog> {
+    const common = { name: 'sluice', warehouse: this.warehouse };
     return openCatalog(
-      { type: 'sqlite', name: 'sluice', uri: this.catalogFile, warehouse: this.warehouse },
+      this.options.catalogType === 'file'
+        ? { type: 'file', ...common }
+        : { type: 'sqlite', uri: this.catalogFile, ...common },
       { io, now: Date.now, randomUuid: randomUUID, sleep: (ms) => new Promise((r) => setTimeout(r, ms)) },
     );
   }

@@ -56,7 +56,8 @@ describe('the engine over a catalog that fails', () => {
     );
   }
 
-  const newPipeline = () => new TestPipeline({ bootstrap, topics: data.topics, maxOffsetsPerTrigger: BATCH });
+  const newPipeline = (catalogType: 'sqlite' | 'file' = 'sqlite') =>
+    new TestPipeline({ bootstrap, topics: data.topics, maxOffsetsPerTrigger: BATCH, catalogType });
   const worksBefore = (nth: number): CommitFault[] => Array.from({ length: nth - 1 }, () => 'none');
 
   it.each(FAULTS)(
@@ -112,66 +113,74 @@ describe('the engine over a catalog that fails', () => {
     }
   });
 
-  it('a table that another writer moves between load and commit: the commit is laid on top', async () => {
-    for (const nth of [1, 2, 4, 7]) {
-      const pipeline = newPipeline();
-      const other = async (): Promise<void> => {
-        const catalog = await pipeline.openCatalog();
-        for (const topic of data.topics) {
-          for (const name of [pipeline.tableOf(topic), `${pipeline.tableOf(topic)}__quarantine`]) {
-            const table = await catalog.loadTable({
-              namespace: ['bronze'],
-              name: name.slice('bronze.'.length),
-            });
-            await catalog.commitTable(
-              table!,
-              [],
-              [{ action: 'set-properties', updates: { 'other.writer': 'was here' } }],
-            );
+  it.each(['sqlite', 'file'] as const)(
+    'a table that another writer moves between load and commit, catalog %s: the commit is laid on top',
+    async (catalogType) => {
+      for (const nth of [1, 2, 4, 7]) {
+        const pipeline = newPipeline(catalogType);
+        const other = async (): Promise<void> => {
+          const catalog = await pipeline.openCatalog();
+          for (const topic of data.topics) {
+            for (const name of [pipeline.tableOf(topic), `${pipeline.tableOf(topic)}__quarantine`]) {
+              const table = await catalog.loadTable({
+                namespace: ['bronze'],
+                name: name.slice('bronze.'.length),
+              });
+              await catalog.commitTable(
+                table!,
+                [],
+                [{ action: 'set-properties', updates: { 'other.writer': 'was here' } }],
+              );
+            }
           }
-        }
-        await catalog.close();
-      };
-      await runWith(pipeline, (catalog) => {
-        let commits = 0;
-        const step = async (): Promise<void> => {
-          catalog.beforeCommit = step;
-          if (++commits === nth) await other();
+          await catalog.close();
         };
-        catalog.beforeCommit = step;
-      });
-      const { tables } = await checkExactlyOnce({ pipeline, produced: data.produced });
-      for (const table of tables.values()) expect(table.properties['other.writer']).toBe('was here');
-      pipeline.remove();
-    }
-  });
+        await runWith(pipeline, (catalog) => {
+          let commits = 0;
+          const step = async (): Promise<void> => {
+            catalog.beforeCommit = step;
+            if (++commits === nth) await other();
+          };
+          catalog.beforeCommit = step;
+        });
+        const { tables } = await checkExactlyOnce({ pipeline, produced: data.produced });
+        for (const table of tables.values()) expect(table.properties['other.writer']).toBe('was here');
+        pipeline.remove();
+      }
+    },
+  );
 
-  it('two pipelines that write into one table at once: both are whole', async () => {
-    const produced = new Produced(bootstrap);
-    const topics = [await createTopic(bootstrap, 'one', 2), await createTopic(bootstrap, 'two', 2)];
-    for (const topic of topics) await fillOdd(produced, topic, 2, 60);
-    const intoTable = 'bronze.all';
-    const one = new TestPipeline({
-      bootstrap,
-      topics: [topics[0]],
-      name: 'one',
-      maxOffsetsPerTrigger: 20,
-      intoTable,
-    });
-    const two = new TestPipeline({
-      bootstrap,
-      topics: [topics[1]],
-      name: 'two',
-      maxOffsetsPerTrigger: 20,
-      intoTable,
-      warehouse: one.warehouse,
-      catalogFile: join(one.directory, 'catalog.db'),
-    });
-    await Promise.all([one.run(), two.run()]);
-    await checkExactlyOnce({ pipeline: one, produced, otherTopics: [topics[1]] });
-    await checkExactlyOnce({ pipeline: two, produced, otherTopics: [topics[0]] });
-    await produced.close();
-    one.remove();
-    two.remove();
-  });
+  it.each(['sqlite', 'file'] as const)(
+    'two pipelines that write into one table at once, catalog %s: both are whole',
+    async (catalogType) => {
+      const produced = new Produced(bootstrap);
+      const topics = [await createTopic(bootstrap, 'one', 2), await createTopic(bootstrap, 'two', 2)];
+      for (const topic of topics) await fillOdd(produced, topic, 2, 60);
+      const intoTable = 'bronze.all';
+      const one = new TestPipeline({
+        bootstrap,
+        topics: [topics[0]],
+        name: 'one',
+        maxOffsetsPerTrigger: 20,
+        intoTable,
+        catalogType,
+      });
+      const two = new TestPipeline({
+        bootstrap,
+        topics: [topics[1]],
+        name: 'two',
+        maxOffsetsPerTrigger: 20,
+        intoTable,
+        catalogType,
+        warehouse: one.warehouse,
+        catalogFile: join(one.directory, 'catalog.db'),
+      });
+      await Promise.all([one.run(), two.run()]);
+      await checkExactlyOnce({ pipeline: one, produced, otherTopics: [topics[1]] });
+      await checkExactlyOnce({ pipeline: two, produced, otherTopics: [topics[0]] });
+      await produced.close();
+      one.remove();
+      two.remove();
+    },
+  );
 });

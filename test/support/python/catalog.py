@@ -1,6 +1,7 @@
-"""What the scripts of this directory share: opening an SQL catalog, and values as JSON."""
+"""What the scripts of this directory share: opening a catalog, and values as JSON."""
 
 import json
+import os
 import sys
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -9,15 +10,31 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import StaticTable
 
 
 def add_catalog_arguments(parser):
-    parser.add_argument("catalog_db", help="the SQLite file of the catalog")
+    parser.add_argument("catalog_db", help="the SQLite file of the catalog; the directory of a file catalog")
     parser.add_argument("warehouse", help="the directory of the tables")
     parser.add_argument("--catalog", default="sluice", help="catalog_name in the catalog's tables")
 
 
+class Directories:
+    """A file catalog, as far as PyIceberg reads one: by each table's version hint."""
+
+    def __init__(self, warehouse):
+        self.warehouse = warehouse
+
+    def load_table(self, name):
+        directory = os.path.join(self.warehouse, *name.split("."))
+        with open(os.path.join(directory, "metadata", "version-hint.text")) as hint:
+            version = hint.read()
+        return StaticTable.from_metadata(os.path.join(directory, "metadata", f"v{version}.metadata.json"))
+
+
 def open_catalog(args):
+    if os.path.isdir(args.catalog_db):
+        return Directories(args.warehouse)
     return SqlCatalog(args.catalog, uri=f"sqlite:///{args.catalog_db}", warehouse=args.warehouse)
 
 
