@@ -76,6 +76,11 @@ export class BatchHistory {
     return (await this.#records()).get(table) ?? null;
   }
 
+  /** The newest record of each table that ever got a batch. */
+  async tableRecords(): Promise<TableRecord[]> {
+    return [...(await this.#records()).values()];
+  }
+
   /** A batch was finished. */
   async remember(batch: DoneBatch): Promise<void> {
     const records = await this.#records();

@@ -8,6 +8,7 @@ import { isPlanOf, parsePlan } from './plan-file.ts';
 import { readRecord } from './record-file.ts';
 import { decodeDone, decodePrepared } from './record-json.ts';
 import type { BatchPlan, DoneBatch, LostRange, PreparedBatch } from './records.ts';
+import { describeIntent, RequeueIntents } from './requeue-intents.ts';
 import { restartPoint } from './restart-point.ts';
 import * as spark from './spark-format.ts';
 
@@ -42,7 +43,7 @@ interface BatchFiles {
 export async function checkCheckpoint(io: FileIO, location: string): Promise<CheckpointCheck> {
   const files = new CheckpointFiles(io, location);
   const index = await BatchIndex.load(files);
-  const check = new Check(files, index);
+  const check = new Check(files, index, new RequeueIntents(io, location));
   await check.run();
   return check.result;
 }
@@ -51,10 +52,12 @@ class Check {
   readonly result: CheckpointCheck;
   readonly #files: CheckpointFiles;
   readonly #index: BatchIndex;
+  readonly #intents: RequeueIntents;
 
-  constructor(files: CheckpointFiles, index: BatchIndex) {
+  constructor(files: CheckpointFiles, index: BatchIndex, intents: RequeueIntents) {
     this.#files = files;
     this.#index = index;
+    this.#intents = intents;
     const ids = BATCH_KINDS.flatMap((kind) => index.ids(kind)).sort((a, b) => a - b);
     this.result = {
       location: files.location,
@@ -98,6 +101,13 @@ class Check {
           `batch ${batchId} is a reset, by ${batch.done.reset.by} at ${batch.done.reset.at}: ${batch.done.reset.reason}`,
         );
       before = batch.offsets?.offsets ?? null;
+    }
+    for (const requeueId of await this.#intents.list()) {
+      const intent = await this.#read(() => this.#intents.read(requeueId));
+      if (intent !== null)
+        result.notes.push(
+          `requeue ${requeueId} into ${intent.record.table} is not finished (${describeIntent(intent)}): the next \`sluice quarantine requeue --execute\` finishes it`,
+        );
     }
   }
 

@@ -297,6 +297,11 @@ export class Checkpoint {
     return this.#history.lastRecorded(table);
   }
 
+  /** The newest record of each table that ever got a batch. */
+  tableRecords(): Promise<TableRecord[]> {
+    return this.#history.tableRecords();
+  }
+
   /** Takes the lease unless a live process holds it. */
   acquireLease(): Promise<LeaseResult> {
     this.#assertWritable();

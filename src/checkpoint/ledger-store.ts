@@ -9,8 +9,8 @@ import type { BatchIndex } from './batch-index.ts';
 import { type CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
 import { describeWriter, formatEnvelope, parseEnvelope, type Writer } from './envelope.ts';
 import type { JsonObject } from './json-fields.ts';
-import { decodeLedgerEntry } from './record-json.ts';
-import type { DoneBatch, LedgerEntry } from './records.ts';
+import { decodeLedgerEntry, decodeRoute } from './record-json.ts';
+import type { DoneBatch, LedgerEntry, RouteOfTable } from './records.ts';
 
 /** The newest batch that a table got, kept when the batch's own record is purged. */
 export interface TableRecord {
@@ -19,6 +19,7 @@ export interface TableRecord {
   batchId: number;
   snapshotId: bigint;
   commitId: string;
+  route?: RouteOfTable;
 }
 
 export interface Ledger {
@@ -84,11 +85,18 @@ export function mergeTableRecords(
 ): TableRecord[] {
   const byTable = new Map(records.map((r) => [r.table, r]));
   for (const batch of batches) {
-    for (const { table, uuid, snapshotId, commitId } of batch.tables) {
+    for (const { table, uuid, snapshotId, commitId, route } of batch.tables) {
       if (snapshotId === null || commitId === null) continue;
       const known = byTable.get(table);
       if (known === undefined || known.batchId < batch.batchId)
-        byTable.set(table, { table, uuid, batchId: batch.batchId, snapshotId, commitId });
+        byTable.set(table, {
+          table,
+          uuid,
+          batchId: batch.batchId,
+          snapshotId,
+          commitId,
+          ...(route === undefined ? {} : { route }),
+        });
     }
   }
   return [...byTable.values()].sort((a, b) => (a.table < b.table ? -1 : a.table > b.table ? 1 : 0));
@@ -111,6 +119,7 @@ function decodeLedger(o: JsonObject): Ledger {
       batchId: t.count('batchId'),
       snapshotId: t.bigint('snapshotId'),
       commitId: t.string('commitId'),
+      ...decodeRoute(t),
     })),
     entries: o.objects('entries', decodeLedgerEntry),
   };

@@ -4,6 +4,7 @@ import { checkAccount } from './account-check.ts';
 import { decodeDataFile, encodeDataFile } from './data-file-json.ts';
 import { decodeGaps, encodeGaps } from './gap-text.ts';
 import type { JsonObject } from './json-fields.ts';
+import { Malformed } from './malformed.ts';
 import type {
   BatchPlan,
   DoneBatch,
@@ -15,6 +16,7 @@ import type {
   PreparedTable,
   RangeFunnel,
   ResetNote,
+  RouteOfTable,
   TopicIncarnation,
 } from './records.ts';
 
@@ -153,7 +155,15 @@ function decodeTable(o: JsonObject): PlannedTable {
     uuid: o.string('uuid'),
     ref: o.string('ref'),
     role: o.oneOf('role', ['data', 'quarantine'] as const),
+    ...decodeRoute(o),
   };
+}
+
+/** Absent where the table is not one of several. */
+export function decodeRoute(o: JsonObject): { route?: RouteOfTable } {
+  if (!o.has('route')) return {};
+  const route = o.object('route');
+  return { route: { group: route.string('group'), value: route.stringOrNull('value') } };
 }
 
 function decodePreparedTable(o: JsonObject): PreparedTable {
@@ -199,6 +209,22 @@ function decodeFunnel(o: JsonObject): RangeFunnel {
     gapsCut: o.boolean('gapsCut'),
     gapSum: o.count('gapSum'),
   };
+  if (o.has('routed')) range.routed = decodeRouted(o, range);
   checkAccount({ ...range, gaps });
   return range;
+}
+
+/** The tables that a range went to. Throws Malformed where their counts are not those of the range. */
+function decodeRouted(o: JsonObject, { rows, quarantined }: RangeFunnel): RangeFunnel['routed'] {
+  const routed = o.objects('routed', (t) => ({
+    table: t.string('table'),
+    rows: t.count('rows'),
+    quarantined: t.count('quarantined'),
+  }));
+  const sum = (of: 'rows' | 'quarantined'): number => routed.reduce((n, t) => n + t[of], 0);
+  if (sum('rows') !== rows || sum('quarantined') !== quarantined)
+    throw new Malformed(
+      `routed: its counts are ${sum('rows')} and ${sum('quarantined')}, expected ${rows} and ${quarantined}`,
+    );
+  return routed;
 }

@@ -10,6 +10,15 @@ export interface PlannedTable {
   /** The branch that is written, `main`. */
   ref: string;
   role: 'data' | 'quarantine';
+  /** One of several tables of a rule with `route`. */
+  route?: RouteOfTable;
+}
+
+export interface RouteOfTable {
+  /** The name of the account that the tables share: `table` of the rule, with `${route}` in it. */
+  group: string;
+  /** What records have that go here; null for the quarantine of those without a destination. */
+  value: string | null;
 }
 
 /** The incarnation of a topic: a recreated topic has the same name and another id. */
@@ -62,7 +71,10 @@ export interface LostRange extends OffsetRange {
 
 /** Where the offsets [from, until) of one partition went. rows + quarantined + dropped + control + aborted + holes = until - from. */
 export interface RangeFunnel extends OffsetRange {
-  /** The data table of the rows, `namespace.name`; what is set aside goes to the quarantine beside it. */
+  /**
+   * The data table of the rows, `namespace.name`, or the group that they went to; what is set aside goes to the quarantine
+   * beside it.
+   */
   table: string;
   rows: number;
   quarantined: number;
@@ -84,6 +96,8 @@ export interface RangeFunnel extends OffsetRange {
   gapsCut: boolean;
   /** The checksum (core/gap-sum.ts) of those offsets, listed or not. */
   gapSum: number;
+  /** By table, where they went to several: of the rows and of what is quarantined. In the order of their names. */
+  routed?: { table: string; rows: number; quarantined: number }[];
 }
 
 export interface PreparedTable extends PlannedTable {

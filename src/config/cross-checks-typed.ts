@@ -46,7 +46,7 @@ export function checkTyped(values: Values, index: number, fault: Report): void {
   const layout = values.get<string>('tables[]', 'layout', index);
   const given = (key: string): boolean => values.has('tables[]', key, index);
   if (layout === 'bronze') {
-    for (const key of ['value', 'key', 'provenance', 'evolve'])
+    for (const key of ['value', 'key', 'provenance', 'evolve', 'route'])
       if (given(key)) fault('CONTRADICTION', at(key), 'this is for typed tables; give `layout: typed` too');
     return;
   }
@@ -67,7 +67,38 @@ export function checkTyped(values: Values, index: number, fault: Report): void {
   for (const name of values.get<string[]>('tables[]', 'provenance', index) ?? [])
     if (!PROVENANCE.includes(name))
       fault('WRONG_VALUE', at('provenance'), `expected ${PROVENANCE.join(', ')}; found ${shown(name)}`);
+  if (given('route')) checkRoute(values, index, fault);
+  else if (values.get<string>('tables[]', 'table', index)?.includes('${route}') === true)
+    fault('CONTRADICTION', at('table'), '${route} needs `route`');
   for (const part of ['value', 'key'] as const) if (given(part)) checkPart(values, index, part, fault);
+}
+
+/** A rule with a route needs tables to go to, and something that can say which. */
+function checkRoute(values: Values, index: number, fault: Report): void {
+  const at = (key: string) => values.path('tables[].route', key, index);
+  const get = <T>(key: string): T | undefined => values.get<T>('tables[].route', key, index);
+  const template = values.get<string>('tables[]', 'table', index);
+  const isCreated = get('unknown') === 'create';
+  const holds = template?.split('.').at(-1)?.includes('${route}') === true;
+  if (isCreated && template !== undefined && !holds)
+    fault(
+      'CONTRADICTION',
+      values.path('tables[]', 'table', index),
+      '`route.unknown: create` needs `${route}` in the name of the table, for example silver.events_${route}',
+    );
+  if (!isCreated && Object.keys(get<Record<string, string>>('tables') ?? {}).length === 0)
+    fault('MISSING_OPTION', at('tables'), 'without `unknown: create` this says which tables there are');
+  for (const [value, table] of Object.entries(get<Record<string, string>>('tables') ?? {}))
+    if (!/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$/.test(table))
+      fault('WRONG_VALUE', at('tables'), `${shown(value)}: expected namespace.name, found ${shown(table)}`);
+  const format = values.get<string>('tables[].value', 'format', index);
+  const by = get<string>('by');
+  if (by === '$recordName' && format !== 'avro')
+    fault('CONTRADICTION', at('by'), '$recordName is the name of an Avro record; `value.format` is another');
+  else if (by !== undefined && by !== '$recordName' && by.startsWith('$'))
+    fault('WRONG_VALUE', at('by'), `expected a field of the value, or $recordName; found ${shown(by)}`);
+  if (format === undefined)
+    fault('MISSING_OPTION', values.path('tables[]', 'value', index), '`route` looks into the value');
 }
 
 function checkPart(values: Values, index: number, part: Part, fault: Report): void {

@@ -58,6 +58,14 @@ export interface FormatInput {
   message?: string;
 }
 
+/** One topic into several tables. */
+export interface RouteInput {
+  by: string;
+  tables?: Record<string, string>;
+  unknown?: 'quarantine' | 'create' | 'stop';
+  maxTables?: number;
+}
+
 export interface TableInput {
   match: string;
   layout?: 'bronze' | 'typed';
@@ -65,6 +73,7 @@ export interface TableInput {
   key?: FormatInput['format'] | (FormatInput & { prefix?: string });
   provenance?: string | string[];
   evolve?: 'none' | 'add' | 'widen';
+  route?: RouteInput;
   table?: string;
   partitionBy?: string | string[];
   timeZone?: string;

@@ -9,6 +9,7 @@ export type Section =
   | 'tables[]'
   | 'tables[].value'
   | 'tables[].key'
+  | 'tables[].route'
   | 'registry'
   | 'quarantine'
   | 'shutdown'

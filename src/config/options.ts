@@ -6,6 +6,7 @@ import { FORMAT_OPTIONS } from './format-options.ts';
 import { KAFKA_UNSUPPORTED } from './kafka-options.ts';
 import { type Option, optionPath, type Section, type UnsupportedOption } from './option.ts';
 import { REGISTRY_OPTIONS } from './registry-options.ts';
+import { ROUTE_OPTIONS } from './route-options.ts';
 import { SOURCE_OPTIONS } from './source-options.ts';
 import { TABLE_OPTIONS } from './table-options.ts';
 
@@ -24,6 +25,7 @@ export const SECTION_DOCS: Readonly<Record<Section, string>> = {
   'tables[].value':
     'How the value of a record becomes columns, for `layout: typed`; `value: json` is short for a map with the format alone',
   'tables[].key': 'How the key of a record becomes columns, for `layout: typed`; the options of `value`, and',
+  'tables[].route': 'One topic into several tables, for `layout: typed`',
   registry:
     'The Schema Registry that the formats avro, protobuf and json-schema need; the names are those of Confluent’s clients',
   quarantine: 'What happens with records that cannot be decoded',
@@ -201,6 +203,7 @@ export const OPTIONS: readonly Option[] = [
   ...SOURCE_OPTIONS,
   ...TABLE_OPTIONS,
   ...FORMAT_OPTIONS,
+  ...ROUTE_OPTIONS,
   ...REGISTRY_OPTIONS,
   ...keeping,
 ];

@@ -89,7 +89,7 @@ export function parseOptionPath(text: string): Path | undefined {
     const index = Number(table[1] ?? table[2]);
     const rest = table[3];
     if (rest === undefined) return ['tables', index];
-    const inner = /^(properties|value|key)\.(.+)$/.exec(rest);
+    const inner = /^(properties|value|key|route)\.(.+)$/.exec(rest);
     return inner === null ? ['tables', index, rest] : ['tables', index, inner[1], inner[2]];
   }
   if (OPTIONS.some((o) => optionPath(o) === text && o.section === '')) return [text];

@@ -105,6 +105,8 @@ export interface TableRule {
   /** Typed: the columns of the bronze layout that say where a row came from. */
   provenance: string[];
   evolve: EvolveRule;
+  /** Typed: one topic into several tables; null: into one. */
+  route: RouteRule | null;
   valueType: 'string' | 'binary';
   keyType: 'binary' | 'string';
   tombstones: 'keep' | 'drop';
@@ -128,6 +130,16 @@ export interface TypedPart {
   columns: ColumnsFrom;
   /** Of the registry; may hold `${topic}`. */
   subject: string;
+}
+
+/** Which of several tables a record goes to. */
+export interface RouteRule {
+  /** A field of the value, dots leading into objects, or `$recordName`. */
+  by: string;
+  /** By the value of the field. */
+  tables: Record<string, string>;
+  unknown: 'quarantine' | 'create' | 'stop';
+  maxTables: number;
 }
 
 /** Where the columns of a part come from. */

@@ -13,6 +13,7 @@ import type {
   CatalogConfig,
   PipelineConfig,
   RegistryConfig,
+  RouteRule,
   SourceConfig,
   StartingPosition,
   TableRule,
@@ -168,6 +169,7 @@ function tableRule(values: Values, index: number): TableRule {
     value: layout === 'typed' ? typedPart(values, index, 'value') : null,
     key: layout === 'typed' ? typedPart(values, index, 'key') : null,
     provenance: layout === 'typed' ? [...new Set(get<string[]>('provenance')!)] : [],
+    route: layout === 'typed' ? routeRule(values, index) : null,
     evolve: layout === 'typed' ? get<EvolveRule>('evolve')! : 'none',
     table: get<string>('table')!,
     partitionBy: (get<string[]>('partitionBy') ?? (layout === 'typed' ? [] : ['dt', 'hour'])).map(
@@ -188,6 +190,17 @@ function tableRule(values: Values, index: number): TableRule {
       max: get<number>('maxSnapshots') ?? 2 * get<number>('keepSnapshots')!,
     },
     properties: get<Record<string, string>>('properties') ?? {},
+  };
+}
+
+function routeRule(values: Values, index: number): RouteRule | null {
+  const get = <T>(key: string): T | undefined => values.get<T>('tables[].route', key, index);
+  if (get('by') === undefined) return null;
+  return {
+    by: get<string>('by')!,
+    tables: get<Record<string, string>>('tables') ?? {},
+    unknown: get<RouteRule['unknown']>('unknown')!,
+    maxTables: get<number>('maxTables')!,
   };
 }
 

@@ -25,6 +25,7 @@ function sectionSchema(section: Section): z.ZodType {
   if (section === 'tables[]') {
     shape.value = sectionSchema('tables[].value').optional();
     shape.key = sectionSchema('tables[].key').optional();
+    shape.route = sectionSchema('tables[].route').optional();
   }
   return z.strictObject(shape).meta({ description: SECTION_DOCS[section] });
 }

@@ -25,14 +25,14 @@ export const TABLE_OPTIONS: readonly Option[] = [
   {
     section: 'tables[]',
     key: 'table',
-    doc: '`namespace.name`. `${topic}` is the topic in lower case, every character outside a-z, 0-9 and _ as _.',
+    doc: '`namespace.name`. `${topic}` is the topic in lower case, every character outside a-z, 0-9 and _ as _; `${route}`, with `route`, likewise what says where a record goes.',
     type: {
       kind: 'text',
-      pattern: /^([A-Za-z0-9_-]|\$\{topic\})+(\.([A-Za-z0-9_-]|\$\{topic\})+)+$/,
-      what: 'namespace.name of letters, digits, `_`, `-` and ${topic}',
+      pattern: /^([A-Za-z0-9_-]|\$\{topic\})+(\.([A-Za-z0-9_-]|\$\{(topic|route)\})+)+$/,
+      what: 'namespace.name of letters, digits, `_`, `-`, ${topic} and ${route}',
     },
     default: 'bronze.${topic}',
-    placeholders: ['topic'],
+    placeholders: ['topic', 'route'],
     since: SINCE,
   },
   {

@@ -3,13 +3,15 @@ import type { OffsetMap, OffsetRange } from '../core/offset-range.ts';
 import { topicPartitionKey } from '../core/topic-partition.ts';
 import type { RunEnd } from '../core/trigger.ts';
 import { isSluiceError } from '../errors.ts';
-import { BoundTables, plannedTables } from './bound-tables.ts';
+import { BoundTables } from './bound-tables.ts';
 import { findEndPositions } from './end-positions.ts';
 import { incarnations, type KnownSource, mergeIncarnations } from './known-source.ts';
 import { LeaderEpochs } from './leader-epochs.ts';
+import type { WantedRoutes } from './local/batch-task.ts';
 import { checkCluster, checkIdentity, deletedError, findLostRanges } from './loss-check.ts';
 import { addNewPartitions, planRanges, positionsAfter } from './plan-batch.ts';
 import type { PlannedBatch } from './planned-batch.ts';
+import { plannedTables } from './planned-tables.ts';
 import type { BatchPlannerContext } from './planner-context.ts';
 import { recoverSource } from './recover-batch.ts';
 import { observeSourceSettled, type SourceState } from './source-state.ts';
@@ -129,6 +131,11 @@ export class BatchPlanner {
   /** The tables of a planned batch, by the routing that was planned, not by today's (spec 30). `again`: they have changed since. */
   tablesOf(plan: BatchPlan, again = false): Promise<TargetTables> {
     return this.tables.ofPlan(plan, again);
+  }
+
+  /** See `BoundTables.takeRoutes`. */
+  takeRoutes(plan: BatchPlan, wanted: readonly WantedRoutes[]): Promise<boolean> {
+    return this.tables.takeRoutes(plan, wanted);
   }
 
   private async observe(): Promise<SourceState> {

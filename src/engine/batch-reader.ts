@@ -5,7 +5,7 @@ import type { OffsetRange } from '../core/offset-range.ts';
 import { isSluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import type { EngineHost } from './host.ts';
-import type { BatchTask, BatchTaskResult, TopicTargets, WrittenFile } from './local/batch-task.ts';
+import type { BatchTask, BatchTaskResult, TopicPlan, WrittenFile } from './local/batch-task.ts';
 import type { WorkerPool } from './local/worker-pool.ts';
 import { splitTasks } from './split-tasks.ts';
 import type { TargetTables } from './target-tables.ts';
@@ -81,7 +81,7 @@ export class BatchReader {
   private tasksOf(
     plan: BatchPlan,
     ranges: readonly OffsetRange[],
-    topics: ReadonlyMap<string, TopicTargets>,
+    topics: ReadonlyMap<string, TopicPlan>,
     attempt: number,
   ): BatchTask[] {
     const { config, pool, writerId } = this.context;

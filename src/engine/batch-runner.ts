@@ -12,7 +12,7 @@ import { evolveTables } from './evolve-tables.ts';
 import type { Failpoints } from './failpoint.ts';
 import { Freshness } from './freshness.ts';
 import type { BatchReport, EngineHost } from './host.ts';
-import type { RangeResult } from './local/batch-task.ts';
+import type { RangeResult, WantedRoutes } from './local/batch-task.ts';
 import type { WorkerPool } from './local/worker-pool.ts';
 import { mergeRangeResults } from './merge-ranges.ts';
 import type { PlannedBatch } from './planned-batch.ts';
@@ -36,8 +36,13 @@ export interface BatchRunnerContext {
   sleep(ms: number): Promise<void>;
 }
 
-/** Binds the tables of a planned batch; `again` where they have changed since. */
-export type TablesOf = (plan: BatchPlan, again: boolean) => Promise<TargetTables>;
+/** Binds the tables of a planned batch. */
+export interface TableBinding {
+  /** `again`: they have changed since. */
+  tablesOf(plan: BatchPlan, again?: boolean): Promise<TargetTables>;
+  /** Takes new destinations; true where any is new. */
+  takeRoutes(plan: BatchPlan, wanted: readonly WantedRoutes[]): Promise<boolean>;
+}
 
 /** A batch that is committed, checkpoint and all. */
 export interface FinishedBatch {
@@ -61,20 +66,20 @@ export class BatchRunner {
     this.guard = new QuarantineGuard(context.config.quarantine);
   }
 
-  /** `tablesOf` binds the tables where the batch has to be read. `abandon` gives up reading: the files of the batch are deleted and the signal's reason is thrown. */
-  async run(batch: PlannedBatch, tablesOf: TablesOf, abandon: AbortSignal): Promise<FinishedBatch> {
+  /** `binding` binds the tables where the batch has to be read. `abandon` gives up reading: the files of the batch are deleted and the signal's reason is thrown. */
+  async run(batch: PlannedBatch, binding: TableBinding, abandon: AbortSignal): Promise<FinishedBatch> {
     const { checkpoint, failpoints, host } = this.context;
     const { plan } = batch;
     const found = await checkpoint.prepared(plan.batchId);
     const readFrom = host.now();
     // A batch that is prepared needs its tables' markers only, whatever became of their columns since.
-    const prepared = found ?? (await this.prepare(plan, tablesOf, abandon));
+    const prepared = found ?? (await this.prepare(plan, binding, abandon));
     const commitFrom = host.now();
     const validThrough = this.freshness.after(
       plan.ranges,
       prepared.funnel,
       batch.latest,
-      dataTables(plan),
+      dataTables(plan, prepared),
       plan.batchTimestampMs,
     );
     const doneTables = await commitTables(
@@ -124,48 +129,54 @@ export class BatchRunner {
    */
   private async readFitting(
     plan: BatchPlan,
-    tablesOf: TablesOf,
+    binding: TableBinding,
     abandon: AbortSignal,
   ): Promise<ReadOutcome & { tables: TargetTables }> {
     const { failpoints, host, io, catalog, registry } = this.context;
-    let tables = await tablesOf(plan, false);
+    let tables = await binding.tablesOf(plan);
     for (let attempt = 0; ; ) {
       const read = await this.reader.read(plan, tables, abandon, attempt);
       attempt = read.attempt + 1;
       const wanted = read.outcome.flatMap((r) => r.wanted);
-      if (wanted.length === 0) return { ...read, tables };
+      const wantedRoutes = read.outcome.flatMap((r) => r.wantedRoutes);
+      if (wanted.length === 0 && wantedRoutes.length === 0) return { ...read, tables };
       failpoints.hit('before-evolve');
       const { rules } = parseRoutingText(plan.config.text);
       const evolved = await evolveTables({ catalog, registry, log: host.log }, tables, rules, wanted);
-      if (!evolved) return { ...read, tables };
+      const routed = await binding.takeRoutes(plan, wantedRoutes);
+      if (!evolved && !routed) return { ...read, tables };
       failpoints.hit('after-evolve');
       await deleteFiles(
         io,
         read.outcome.flatMap((r) => r.files),
       );
-      host.log.info(`batch ${plan.batchId} is read again, into the columns that its tables have now`);
-      tables = await tablesOf(plan, true);
+      host.log.info(`batch ${plan.batchId} is read again, into its tables as they are now`);
+      tables = await binding.tablesOf(plan, true);
     }
   }
 
   /** Reads the ranges, writes the files, and makes the list that finishes the batch after any crash. */
-  private async prepare(plan: BatchPlan, tablesOf: TablesOf, abandon: AbortSignal): Promise<PreparedBatch> {
+  private async prepare(
+    plan: BatchPlan,
+    binding: TableBinding,
+    abandon: AbortSignal,
+  ): Promise<PreparedBatch> {
     const { checkpoint, failpoints, host, io } = this.context;
-    const { outcome, ranges, lost, tables } = await this.readFitting(plan, tablesOf, abandon);
+    const { outcome, ranges, lost, tables } = await this.readFitting(plan, binding, abandon);
     const files = outcome.flatMap((r) => r.files);
     try {
       const funnel = mergeRangeResults(
         ranges,
         outcome.flatMap((r) => r.ranges),
         plan.batchId,
-        (topic) => tables.byTopic.get(topic)!.data.table,
+        (topic) => tables.byTopic.get(topic)!.account,
       );
       assertRowsWritten(plan.batchId, funnel, files, tables);
       if (!host.acceptQuarantine) await this.checkQuarantine(plan.batchId, countsOf(funnel));
       const prepared: PreparedBatch = {
         batchId: plan.batchId,
         writerId: this.context.writerId,
-        tables: preparedTables(plan, files, host),
+        tables: preparedTables(plan, files, tables, host),
         funnel,
         lost,
       };
@@ -205,11 +216,17 @@ export class BatchRunner {
   }
 }
 
-/** The data table of each topic of a plan. */
-function dataTables(plan: BatchPlan): Map<string, string> {
+/** The data tables that the records of each topic may go to. */
+function dataTables(plan: BatchPlan, prepared: PreparedBatch): Map<string, string[]> {
   const topics = [...new Set(plan.ranges.map((r) => r.topic))];
+  const data = [...plan.tables, ...prepared.tables].filter((t) => t.role === 'data');
   const routes = routeTopics(topics, parseRoutingText(plan.config.text).rules);
-  return new Map(routes.map((route) => [route.topic, route.table]));
+  return new Map(
+    routes.map(({ topic, table }) => {
+      const mine = data.filter((t) => t.table === table || t.route?.group === table).map((t) => t.table);
+      return [topic, [...new Set(mine)]];
+    }),
+  );
 }
 
 function countsOf(funnel: readonly RangeResult[]): { records: number; quarantined: number } {

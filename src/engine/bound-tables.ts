@@ -1,17 +1,30 @@
-import type { BatchPlan, PlannedTable } from '../checkpoint/records.ts';
+import type { BatchPlan } from '../checkpoint/records.ts';
 import { SluiceError } from '../errors.ts';
+import type { Catalog } from '../iceberg/catalog.ts';
 import { checkTable } from '../iceberg/commit.ts';
 import { commitContext } from './commit-context.ts';
+import type { WantedRoutes } from './local/batch-task.ts';
 import type { BatchPlannerContext } from './planner-context.ts';
-import { parseRoutingText, routeTopics, routingText } from './routing.ts';
+import { isQuarantine, parseRoutingText, routeTopics, routingText, tableOfRoute } from './routing.ts';
 import { sha256Hex } from './sha256.ts';
 import type { SourceState } from './source-state.ts';
-import { openTargetTables, parseTableName, type TableOpening, type TargetTables } from './target-tables.ts';
+import {
+  openTargetTables,
+  parseTableName,
+  ROUTE_VALUE,
+  type TableOpening,
+  type TargetTables,
+} from './target-tables.ts';
+
+/** Refused destinations that are told of: names from data are many. */
+const MAX_WARNINGS = 100;
 
 /** The target tables of a run: loaded and bound once, and again when topics, routing or the tables themselves change. */
 export class BoundTables {
   private readonly context: BatchPlannerContext;
   private bound: { key: string; tables: TargetTables } | undefined;
+  /** Tables that records led to in this process, by group and value. */
+  private readonly made = new Map<string, Map<string, string>>();
 
   constructor(context: BatchPlannerContext) {
     this.context = context;
@@ -85,9 +98,68 @@ export class BoundTables {
     return tables;
   }
 
-  private opening(): Pick<TableOpening, 'catalog' | 'registry' | 'log'> {
-    const { catalog, registry, host } = this.context;
-    return { catalog, registry, log: host.log };
+  /**
+   * Takes destinations that records of a planned batch ask for, as far as the rule allows. True where any is new: then the
+   * batch is to be read again. Records of those that are not taken are quarantined.
+   */
+  async takeRoutes(plan: BatchPlan, wanted: readonly WantedRoutes[]): Promise<boolean> {
+    const { rules } = parseRoutingText(plan.config.text);
+    const { catalog, host } = this.context;
+    let taken = false;
+    for (const { topic, values } of wanted) {
+      const [{ table: group, rule }] = routeTopics([topic], rules);
+      const known = new Map([...(await this.destinations(group)), ...Object.entries(rule.route!.tables)]);
+      const made = this.made.get(group) ?? new Map<string, string>();
+      this.made.set(group, made);
+      for (const value of values) {
+        if (known.has(value)) continue;
+        const table = tableOfRoute(group, value);
+        const refusal = await refusedRoute(catalog, value, table, known, rule.route!.maxTables);
+        if (refusal !== null) {
+          this.warnOnce(
+            `records with ${rule.route!.by} ${JSON.stringify(value)} are quarantined: ${refusal}`,
+          );
+          continue;
+        }
+        host.log.info(`table ${table} takes the records with ${rule.route!.by} ${JSON.stringify(value)}`, {
+          table,
+        });
+        known.set(value, table);
+        made.set(value, table);
+        taken = true;
+      }
+    }
+    return taken;
+  }
+
+  private readonly warned = new Set<string>();
+
+  private warnOnce(message: string): void {
+    if (this.warned.has(message) || this.warned.size > MAX_WARNINGS) return;
+    this.warned.add(message);
+    this.context.host.log.warn(message);
+  }
+
+  /** The tables that records of a group went to before, in this process or another. */
+  private async destinations(group: string): Promise<Map<string, string>> {
+    const { checkpoint } = this.context;
+    const known = new Map<string, string>();
+    for (const { table, route } of await checkpoint.tableRecords())
+      if (route?.group === group && route.value !== null && !isQuarantine(table))
+        known.set(route.value, table);
+    for (const [value, table] of this.made.get(group) ?? []) known.set(value, table);
+    return known;
+  }
+
+  private opening(): Pick<TableOpening, 'catalog' | 'registry' | 'log' | 'pipeline' | 'destinations'> {
+    const { catalog, registry, host, config } = this.context;
+    return {
+      catalog,
+      registry,
+      log: host.log,
+      pipeline: config.name,
+      destinations: (group) => this.destinations(group),
+    };
   }
 
   /** Has anyone given a table another schema or partition spec since it was bound? */
@@ -106,16 +178,23 @@ export class BoundTables {
   }
 }
 
-/** As a plan names them: the quarantine of each data table before it. */
-export function plannedTables(tables: TargetTables): PlannedTable[] {
-  const planned: PlannedTable[] = [];
-  for (const { data, quarantine } of tables.byTopic.values()) {
-    for (const t of [quarantine, data]) {
-      if (!planned.some((p) => p.table === t.table))
-        planned.push({ table: t.table, uuid: t.uuid, ref: 'main', role: t.role });
-    }
-  }
-  return planned;
+/** Why a value that records have cannot have a table; null where it can. */
+async function refusedRoute(
+  catalog: Catalog,
+  value: string,
+  table: string,
+  known: ReadonlyMap<string, string>,
+  maxTables: number,
+): Promise<string | null> {
+  if (new Set(known.values()).size >= maxTables)
+    return `the rule has ${maxTables} tables already (route.maxTables)`;
+  const other = [...known].find(([, name]) => name === table);
+  if (other !== undefined) return `its table would be ${table}, which is that of ${JSON.stringify(other[0])}`;
+  const there = await catalog.loadTable(parseTableName(table));
+  const owner = there?.metadata.properties[ROUTE_VALUE];
+  if (owner !== undefined && owner !== value)
+    return `its table would be ${table}, which was made for ${JSON.stringify(owner)}`;
+  return null;
 }
 
 function tablesKey(configHash: string, topics: readonly string[]): string {

@@ -21,7 +21,7 @@ export interface CommitTablesContext {
 /**
  * Commits every prepared table, quarantine first, each by its own marker: a table that has the batch already is left
  * as it is (spec 50.5). `validThroughMs`: the freshness watermark by table. Returns what `done/N` holds, for all
- * planned tables.
+ * planned tables and those that were made for the batch.
  */
 export async function commitTables(
   context: CommitTablesContext,
@@ -30,7 +30,7 @@ export async function commitTables(
   validThroughMs: ReadonlyMap<string, number>,
 ): Promise<DoneTable[]> {
   const committed = new Map<string, DoneTable>();
-  const expiry = snapshotExpiry(plan);
+  const expiry = snapshotExpiry(plan, prepared);
   for (const table of prepared.tables) {
     if (committed.size > 0) context.failpoints.hit('between-tables');
     const commit = { ...context.commit, expireSnapshots: expiry(table.table) };
@@ -39,9 +39,20 @@ export async function commitTables(
       await commitTable({ ...context, commit }, plan, table, validThroughMs.get(table.table)),
     );
   }
-  return plan.tables.map(
-    (t) =>
-      committed.get(t.table) ?? { ...t, commitId: null, snapshotId: null, sequenceNumber: null, rows: 0 },
+  const made = prepared.tables.filter((t) => plan.tables.every((p) => p.table !== t.table));
+  return [...plan.tables, ...made].map(
+    ({ table, uuid, ref, role, route }) =>
+      committed.get(table) ?? {
+        table,
+        uuid,
+        ref,
+        role,
+        ...(route === undefined ? {} : { route }),
+        commitId: null,
+        snapshotId: null,
+        sequenceNumber: null,
+        rows: 0,
+      },
   );
 }
 
@@ -73,6 +84,7 @@ async function commitTable(
     uuid: table.uuid,
     ref: table.ref,
     role: table.role,
+    ...(table.route === undefined ? {} : { route: table.route }),
     commitId: table.commitId,
     snapshotId: result.snapshotId,
     sequenceNumber: result.sequenceNumber,

@@ -27,10 +27,9 @@ export async function evolveTables(
 ): Promise<boolean> {
   const byTable = new Map<string, { rule: TableRule; schema: WantedSchema }>();
   for (const want of wanted) {
-    const { data } = tables.byTopic.get(want.topic)!;
     const rule = rules.find((r) => matchesTopicPattern(r.match, want.topic))!;
-    const entry = byTable.get(data.table) ?? { rule, schema: { structs: [], optional: [] } };
-    byTable.set(data.table, entry);
+    const entry = byTable.get(want.table) ?? { rule, schema: { structs: [], optional: [] } };
+    byTable.set(want.table, entry);
     const { prefix, format } = rule[want.part]!;
     const structs = want.struct === null ? [] : [want.struct];
     for (const id of want.schemaIds) {

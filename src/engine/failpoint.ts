@@ -28,7 +28,19 @@ export const FAILPOINTS = [
   'after-purge',
 ] as const;
 
-export type FailpointName = (typeof FAILPOINTS)[number];
+/** Points of a requeue; it passes those at the catalog too, twice: for the table, and for the record of what was requeued. */
+export const REQUEUE_FAILPOINTS = [
+  'requeue-write',
+  'requeue-after-write',
+  'requeue-after-intent',
+  'requeue-after-data',
+  'requeue-after-record',
+  'requeue-after-end',
+] as const;
+
+const NAMES: readonly string[] = [...FAILPOINTS, ...REQUEUE_FAILPOINTS];
+
+export type FailpointName = (typeof FAILPOINTS)[number] | (typeof REQUEUE_FAILPOINTS)[number];
 
 type Action = 'kill' | 'stop' | 'throw';
 
@@ -54,10 +66,10 @@ export class Failpoints {
       .filter((part) => part.trim() !== '')
       .map((part) => {
         const match = /^\s*([a-z-]+)(?:@(\d+))?=(kill|stop|throw)\s*$/.exec(part);
-        if (match === null || !(FAILPOINTS as readonly string[]).includes(match[1])) {
+        if (match === null || !NAMES.includes(match[1])) {
           throw new SluiceError(
             'USAGE',
-            `failpoint "${part.trim()}": expected NAME[@N]=kill|stop|throw with NAME one of ${FAILPOINTS.join(', ')}`,
+            `failpoint "${part.trim()}": expected NAME[@N]=kill|stop|throw with NAME one of ${NAMES.join(', ')}`,
           );
         }
         return { name: match[1], at: Number(match[2] ?? 1), action: match[3] as Action, seen: 0 };

@@ -16,7 +16,7 @@ export class Freshness {
     ranges: readonly OffsetRange[],
     results: readonly RangeResult[],
     latest: readonly (bigint | null)[],
-    tables: ReadonlyMap<string, string>,
+    tables: ReadonlyMap<string, readonly string[]>,
     nowMs: number,
   ): Map<string, number> {
     const watermarks = new Map<string, number>();
@@ -27,11 +27,11 @@ export class Freshness {
       if (seen !== null)
         this.greatest.set(key, Math.min(Math.max(seen, this.greatest.get(key) ?? seen), nowMs));
       else if (range.from === range.until && latest[i] === range.until) this.greatest.set(key, nowMs);
-      const table = tables.get(range.topic);
-      if (table === undefined) return;
       const value = this.greatest.get(key);
-      if (value === undefined) unknown.add(table);
-      else watermarks.set(table, Math.min(value, watermarks.get(table) ?? value));
+      for (const table of tables.get(range.topic) ?? []) {
+        if (value === undefined) unknown.add(table);
+        else watermarks.set(table, Math.min(value, watermarks.get(table) ?? value));
+      }
     });
     for (const table of unknown) watermarks.delete(table);
     return watermarks;

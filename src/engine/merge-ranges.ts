@@ -7,7 +7,7 @@ import { uniteGaps } from './local/gaps.ts';
 
 /**
  * What the workers read, put together per planned range, in the plan's order; empty ranges get an empty funnel. Throws
- * FUNNEL_MISMATCH where the pieces do not cover a planned range exactly. `tableOf` names the data table of a topic.
+ * FUNNEL_MISMATCH where the pieces do not cover a planned range exactly. `tableOf` names the data table, or the group, of a topic.
  */
 export function mergeRangeResults(
   planned: readonly OffsetRange[],
@@ -78,6 +78,18 @@ function addPiece(into: RangeResult, piece: RangeResult): void {
   }
   if (piece.maxTimestampMs !== null)
     into.maxTimestampMs = Math.max(into.maxTimestampMs ?? piece.maxTimestampMs, piece.maxTimestampMs);
+  if (piece.routed !== undefined) into.routed = addRouted(into.routed ?? [], piece.routed);
   into.gapSum = addSums(into.gapSum, piece.gapSum);
   Object.assign(into, uniteGaps(into.gaps, piece.gaps, into.gapsCut || piece.gapsCut));
+}
+
+type Routed = NonNullable<RangeResult['routed']>;
+
+function addRouted(a: Routed, b: Routed): Routed {
+  const byTable = new Map(a.map((t) => [t.table, { ...t }]));
+  for (const t of b) {
+    const sum = byTable.get(t.table) ?? { table: t.table, rows: 0, quarantined: 0 };
+    byTable.set(t.table, { ...sum, rows: sum.rows + t.rows, quarantined: sum.quarantined + t.quarantined });
+  }
+  return [...byTable.values()].sort((x, y) => (x.table < y.table ? -1 : 1));
 }

@@ -119,7 +119,7 @@ export class MicroBatchLoop {
     const abandon = abandonLater(host.stop, config.shutdownTimeoutMs);
     let finished: FinishedBatch;
     try {
-      finished = await runner.run(batch, (plan, again) => this.planner.tablesOf(plan, again), abandon.signal);
+      finished = await runner.run(batch, this.planner, abandon.signal);
     } catch (error) {
       if (abandon.signal.aborted && isAbandoned(error)) {
         host.log.warn(`batch ${batch.plan.batchId} was abandoned: it is read again by the next run`);

@@ -3,6 +3,8 @@ import { SluiceError } from '../errors.ts';
 import { newSnapshotId } from '../iceberg/snapshot-id.ts';
 import type { EngineHost } from './host.ts';
 import type { RangeResult, WrittenFile } from './local/batch-task.ts';
+import { plannedTables } from './planned-tables.ts';
+import { quarantineOf } from './routing.ts';
 import type { TargetTables } from './target-tables.ts';
 
 /** The funnel closes at the files too: every row counted while reading stands in a file of its table. */
@@ -16,9 +18,15 @@ export function assertRowsWritten(
   const add = (table: string, rows: number): void =>
     void expected.set(table, (expected.get(table) ?? 0) + rows);
   for (const range of funnel) {
-    const targets = tables.byTopic.get(range.topic)!;
-    add(targets.data.table, range.rows);
-    add(targets.quarantine.table, range.quarantined);
+    const plan = tables.byTopic.get(range.topic)!;
+    if (plan.targets !== null) {
+      add(plan.targets.data.table, range.rows);
+      add(plan.quarantine.table, range.quarantined);
+    }
+    for (const { table, rows, quarantined } of range.routed ?? []) {
+      if (table !== '') add(table, rows);
+      add(table === '' ? plan.quarantine.table : quarantineOf(table), quarantined);
+    }
   }
   for (const { table, file } of files) add(table, -Number(file.recordCount));
   for (const [table, difference] of expected) {
@@ -34,12 +42,14 @@ export function assertRowsWritten(
 export function preparedTables(
   plan: BatchPlan,
   files: readonly WrittenFile[],
+  tables: TargetTables,
   host: EngineHost,
 ): PreparedTable[] {
-  const ordered = [
-    ...plan.tables.filter((t) => t.role === 'quarantine'),
-    ...plan.tables.filter((t) => t.role === 'data'),
-  ];
+  // Tables of a group may have been made for this batch, after it was planned.
+  const planned = new Map(plannedTables(tables).map((t) => [t.table, t]));
+  for (const t of plan.tables) planned.set(t.table, t);
+  const all = [...planned.values()];
+  const ordered = [...all.filter((t) => t.role === 'quarantine'), ...all.filter((t) => t.role === 'data')];
   return ordered
     .map((t) => {
       const mine = files.filter((f) => f.table === t.table).map((f) => f.file);

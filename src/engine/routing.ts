@@ -1,14 +1,13 @@
 import type { TableRule } from '../config/pipeline-config.ts';
-import { expandTableTemplate, findTableNameCollisions } from '../core/table-name.ts';
+import { expandTableTemplate, findTableNameCollisions, tableNameOfTopic } from '../core/table-name.ts';
 import { matchesTopicPattern } from '../core/topic-pattern.ts';
 import { SluiceError } from '../errors.ts';
 
 /** Where the records of one topic go. */
 export interface TopicRoute {
   topic: string;
-  /** `namespace.name`. */
+  /** `namespace.name`; the name of the group, with `${route}` in it, where records go to several tables. */
   table: string;
-  quarantineTable: string;
   rule: TableRule;
 }
 
@@ -27,7 +26,7 @@ export function routeTopics(topics: readonly string[], rules: readonly TableRule
       );
     }
     const table = expandTableTemplate(rule.table, topic);
-    return { topic, table, quarantineTable: `${table}__quarantine`, rule };
+    return { topic, table: groupName(table, rule), rule };
   });
   const [collision] = findTableNameCollisions(
     routes.map((r) => ({ topic: r.topic, template: r.rule.table })),
@@ -41,6 +40,49 @@ export function routeTopics(topics: readonly string[], rules: readonly TableRule
   }
   return routes;
 }
+
+/** The quarantine beside a data table (spec 40). */
+export function quarantineOf(table: string): string {
+  return `${table}__quarantine`;
+}
+
+/** Is it the name of a quarantine? */
+export function isQuarantine(table: string): boolean {
+  return table.endsWith('__quarantine');
+}
+
+/** Where the records of a topic are set aside: beside its table, or, before one of several tables is known, by the pipeline's name. */
+export function quarantineOfRoute({ table }: TopicRoute, pipeline: string): string {
+  if (!isGroup(table)) return quarantineOf(table);
+  const namespace = table.slice(0, table.lastIndexOf('.'));
+  return `${namespace}.${quarantineOf(tableNameOfTopic(pipeline))}`;
+}
+
+/** Tables that one rule routes to have one account: it needs a name that no table has. */
+function groupName(table: string, rule: TableRule): string {
+  return rule.route === null || table.includes(ROUTE_PLACEHOLDER) ? table : `${table}_${ROUTE_PLACEHOLDER}`;
+}
+
+/** The table of a value of the field that a rule routes by, where it is made on demand. */
+export function tableOfRoute(group: string, value: string): string {
+  return group.replaceAll(ROUTE_PLACEHOLDER, () => tableNameOfTopic(value));
+}
+
+/** Is it the name of the account of several tables? */
+export function isGroup(table: string): boolean {
+  return table.includes(ROUTE_PLACEHOLDER);
+}
+
+const ROUTE_PLACEHOLDER = '${route}';
+
+/** What a rule of an older plan does not say. */
+const BEFORE_TYPED = {
+  value: null,
+  key: null,
+  provenance: [],
+  evolve: 'none',
+  route: null,
+} satisfies Partial<TableRule>;
 
 /** The part of the configuration that decides where rows go, as canonical text: kept in `plan/N` (spec 30). */
 export function routingText(rules: readonly TableRule[], includeHeaders: boolean): string {
@@ -56,5 +98,6 @@ export function parseRoutingText(text: string): { rules: TableRule[]; includeHea
       `the planned batch was made under a routing configuration of version ${parsed.version}, this version knows 1; finish the batch with the version that planned it`,
     );
   }
-  return { rules: parsed.tables, includeHeaders: parsed.includeHeaders === true };
+  const rules = parsed.tables.map((rule) => ({ ...BEFORE_TYPED, ...rule }));
+  return { rules, includeHeaders: parsed.includeHeaders === true };
 }

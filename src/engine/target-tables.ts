@@ -1,4 +1,5 @@
-import type { TableRule } from '../config/pipeline-config.ts';
+import type { RouteOfTable } from '../checkpoint/records.ts';
+import type { RouteRule, TableRule } from '../config/pipeline-config.ts';
 import type { StructType } from '../core/schema.ts';
 import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog, CreateTableRequest, LoadedTable, TableIdentifier } from '../iceberg/catalog.ts';
@@ -12,8 +13,8 @@ import { bronzeSchema, quarantineSchema } from './bronze-layout.ts';
 import type { ColumnSource, DecodePlan } from './column-source.ts';
 import { type EvolvedTable, evolveTable } from './evolve-table.ts';
 import type { Log } from './host.ts';
-import type { TargetTable, TopicTargets } from './local/batch-task.ts';
-import type { TopicRoute } from './routing.ts';
+import type { RoutePlan, TargetTable, TopicPlan, TopicTargets } from './local/batch-task.ts';
+import { quarantineOf, quarantineOfRoute, type TopicRoute } from './routing.ts';
 import type { SchemaRegistry } from './schema-registry.ts';
 import { tableFaults } from './table-faults.ts';
 import { typedColumns } from './typed-columns.ts';
@@ -33,9 +34,11 @@ export function parseTableName(text: string): TableIdentifier {
 
 /** The tables of a run, made on demand and bound to their columns. */
 export interface TargetTables {
-  byTopic: Map<string, TopicTargets>;
+  byTopic: Map<string, TopicPlan>;
   /** By `namespace.name`. */
   loaded: Map<string, LoadedTable>;
+  /** The tables of groups, by `namespace.name`. */
+  routes: Map<string, RouteOfTable>;
 }
 
 /** What opening the tables of a run needs beside their routes. */
@@ -45,6 +48,9 @@ export interface TableOpening {
   includeHeaders: boolean;
   registry: SchemaRegistry;
   log: Log;
+  pipeline: string;
+  /** The destinations of a group that are known beside those that its rule names: table by value. */
+  destinations(group: string): Promise<ReadonlyMap<string, string>>;
   /** The uuid of a table that the checkpoint has written or planned to write: such a table is never made anew. */
   known(table: string): Promise<string | null>;
 }
@@ -59,38 +65,100 @@ export async function openTargetTables(
   opening: TableOpening,
   routes: readonly TopicRoute[],
 ): Promise<TargetTables> {
-  const tables: TargetTables = { byTopic: new Map(), loaded: new Map() };
+  const tables: TargetTables = { byTopic: new Map(), loaded: new Map(), routes: new Map() };
   for (const route of routes) {
-    const quarantine = await loadOrCreate(opening, tables, route.quarantineTable, () =>
-      quarantineRequest(route.rule),
+    const { topic, rule } = route;
+    const quarantine = await openQuarantine(
+      opening,
+      tables,
+      quarantineOfRoute(route, opening.pipeline),
+      rule,
     );
-    const bind = route.rule.layout === 'typed' ? bindTypedRoute : bindBronzeRoute;
-    const { data, decode } = await bind(opening, tables, route);
-    const { sources, schema } = data;
-    tables.byTopic.set(route.topic, {
-      topic: route.topic,
-      topicId: opening.topicIds.get(route.topic) ?? null,
-      data,
-      quarantine: describeTable(
-        route.quarantineTable,
-        quarantine,
-        route.rule,
-        'quarantine',
-        [],
-        quarantineFaults(currentSchema(quarantine.metadata)),
-      ),
-      checkUtf8Values: isText(schema, sources, 'value'),
-      checkUtf8Keys: isText(schema, sources, 'key'),
-      checkUtf8HeaderKeys: sources.includes('headers'),
-      decode,
-      refuseUnknownFields: decode !== null && route.rule.evolve !== 'none',
-      requiredColumns: {
-        value: firstRequired(decode?.value ?? null),
-        key: firstRequired(decode?.key ?? null),
-      },
-    });
+    const plan: TopicPlan = { topic, account: route.table, quarantine, targets: null, route: null };
+    if (rule.route === null) plan.targets = await bindTargets(opening, tables, route, quarantine);
+    else plan.route = await bindDestinations(opening, tables, route, rule.route, quarantine);
+    tables.byTopic.set(topic, plan);
   }
   return tables;
+}
+
+/** The several tables of one topic: those that the rule names, and those that are known from before. */
+async function bindDestinations(
+  opening: TableOpening,
+  tables: TargetTables,
+  route: TopicRoute,
+  rule: RouteRule,
+  unrouted: TargetTable,
+): Promise<RoutePlan> {
+  const group = route.table;
+  tables.routes.set(unrouted.table, { group, value: null });
+  const byValue = new Map([...(await opening.destinations(group)), ...Object.entries(rule.tables)]);
+  const destinations: RoutePlan['destinations'] = [];
+  for (const [value, table] of [...byValue].sort((a, b) => (a[0] < b[0] ? -1 : 1))) {
+    const quarantine = await openQuarantine(opening, tables, quarantineOf(table), route.rule);
+    const targets = await bindTargets(opening, tables, { ...route, table }, quarantine, value);
+    // A table that several values lead to has one place in the account.
+    if (!tables.routes.has(table)) tables.routes.set(table, { group, value });
+    if (!tables.routes.has(quarantine.table)) tables.routes.set(quarantine.table, { group, value });
+    destinations.push({ value, targets });
+  }
+  const { tombstones, maxRecordBytes, value } = route.rule;
+  return {
+    by: rule.by,
+    format: value!.format,
+    unknown: rule.unknown,
+    destinations,
+    topicId: opening.topicIds.get(route.topic) ?? null,
+    tombstones,
+    maxRecordBytes,
+  };
+}
+
+async function openQuarantine(
+  opening: TableOpening,
+  tables: TargetTables,
+  name: string,
+  rule: TableRule,
+): Promise<TargetTable> {
+  const loaded = await loadOrCreate(opening, tables, name, () => quarantineRequest(rule));
+  return describeTable(
+    name,
+    loaded,
+    rule,
+    'quarantine',
+    [],
+    quarantineFaults(currentSchema(loaded.metadata)),
+  );
+}
+
+/** `value`: what leads here, where it is one of several tables. */
+async function bindTargets(
+  opening: TableOpening,
+  tables: TargetTables,
+  route: TopicRoute,
+  quarantine: TargetTable,
+  value?: string,
+): Promise<TopicTargets> {
+  const { data, decode } =
+    route.rule.layout === 'typed'
+      ? await bindTypedRoute(opening, tables, route, value)
+      : await bindBronzeRoute(opening, tables, route);
+  const { sources, schema } = data;
+  return {
+    topic: route.topic,
+    topicId: opening.topicIds.get(route.topic) ?? null,
+    data,
+    quarantine,
+    checkUtf8Values: isText(schema, sources, 'value'),
+    checkUtf8Keys: isText(schema, sources, 'key'),
+    checkUtf8HeaderKeys: sources.includes('headers'),
+    decode,
+    refuseUnknownFields: decode !== null && route.rule.evolve !== 'none',
+    requiredColumns: {
+      value: firstRequired(decode?.value ?? null),
+      key: firstRequired(decode?.key ?? null),
+    },
+  };
 }
 
 interface BoundRoute {
@@ -113,10 +181,11 @@ async function bindTypedRoute(
   opening: TableOpening,
   tables: TargetTables,
   { table, topic, rule }: TopicRoute,
+  value: string | undefined,
 ): Promise<BoundRoute> {
   const there = tables.loaded.get(table) ?? (await opening.catalog.loadTable(parseTableName(table)));
   const columns = await typedColumns(rule, topic, table, there !== undefined, opening.registry);
-  let loaded = await loadOrCreate(opening, tables, table, () => typedRequest(rule, columns, table));
+  let loaded = await loadOrCreate(opening, tables, table, () => typedRequest(rule, columns, table, value));
   const structs = (['value', 'key'] as const).map(
     (part): StructType => ({
       type: 'struct',
@@ -236,13 +305,21 @@ function bronzeRequest(rule: TableRule, includeHeaders: boolean): CreateTableReq
   };
 }
 
-function typedRequest(rule: TableRule, columns: TypedColumns, table: string): CreateTableRequest {
+/** The property of a table that records are routed to: what they have in the field that leads here. */
+export const ROUTE_VALUE = 'sluice.route-value';
+
+function typedRequest(
+  rule: TableRule,
+  columns: TypedColumns,
+  table: string,
+  value: string | undefined,
+): CreateTableRequest {
   const schema = typedSchema(rule, columns, table);
   return {
     schema,
     partitionSpec: buildPartitionSpec(rule.partitionBy, schema),
     formatVersion: rule.formatVersion,
-    properties: tableProperties(rule),
+    properties: { ...tableProperties(rule), ...(value === undefined ? {} : { [ROUTE_VALUE]: value }) },
   };
 }
 

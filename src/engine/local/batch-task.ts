@@ -3,6 +3,7 @@ import type { RangeFunnel } from '../../checkpoint/records.ts';
 import type { DataFile, PartitionValue } from '../../core/data-file.ts';
 import type { ParquetCodec } from '../../core/parquet-codec.ts';
 import type { Schema } from '../../core/schema.ts';
+import type { ValueFormat } from '../../core/value-format.ts';
 import type { PartitionSpec } from '../../iceberg/metadata.ts';
 import type { RangeToRead } from '../../kafka/range-state.ts';
 import type { ColumnSource, DecodePlan } from '../column-source.ts';
@@ -32,7 +33,7 @@ export interface TargetTable {
   targetFileSizeBytes: number;
 }
 
-/** The tables of one topic. */
+/** The tables of the records of one topic, or of those that go to one of several destinations. */
 export interface TopicTargets {
   topic: string;
   topicId: string | null;
@@ -48,6 +49,37 @@ export interface TopicTargets {
   refuseUnknownFields: boolean;
   /** The first required column that a record without value, or key, has nothing for. */
   requiredColumns: { value: string | null; key: string | null };
+}
+
+/** What becomes of the records of one topic. */
+export interface TopicPlan {
+  topic: string;
+  /** The name under which its offsets are accounted for: the data table, or the group where there are several. */
+  account: string;
+  /** Of records that fail before their destination is known. */
+  quarantine: TargetTable;
+  /** Where all records go; null where `route` says where each goes. */
+  targets: TopicTargets | null;
+  route: RoutePlan | null;
+}
+
+/** How the records of a topic are spread over several destinations. */
+export interface RoutePlan {
+  /** A field of the value, dots leading into objects, or `$recordName`. */
+  by: string;
+  format: ValueFormat;
+  unknown: 'quarantine' | 'create' | 'stop';
+  /** By the value that leads there. */
+  destinations: { value: string; targets: TopicTargets }[];
+  topicId: string | null;
+  tombstones: 'keep' | 'drop';
+  maxRecordBytes: number | null;
+}
+
+/** Values that lead nowhere yet. */
+export interface WantedRoutes {
+  topic: string;
+  values: string[];
 }
 
 export interface ReaderSettings {
@@ -70,7 +102,7 @@ export interface BatchTask {
   attempt: number;
   /** With the leader epoch of the last batch before `from`, where known: the reader checks the log for truncation by it. */
   ranges: RangeToRead[];
-  topics: TopicTargets[];
+  topics: TopicPlan[];
   reader: ReaderSettings;
   /** All buffers of this task together. */
   budgetBytes: number;
@@ -90,4 +122,6 @@ export interface BatchTaskResult {
   ranges: RangeResult[];
   /** What typed tables lack for the records of this task; only where the task was asked to look. */
   wanted: WantedColumns[];
+  /** Destinations that records ask for and that may be made. */
+  wantedRoutes: WantedRoutes[];
 }

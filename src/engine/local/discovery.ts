@@ -6,9 +6,10 @@ import type { ValueDecoder } from '../../decode/value-decoder.ts';
 import type { DecodePart, DecodePlan } from '../column-source.ts';
 import type { RowDecoders } from './row-decoders.ts';
 
-/** What the records of one topic ask of their table, beyond what it has. */
+/** What the records of one topic ask of a table, beyond what it has. */
 export interface WantedColumns {
   topic: string;
+  table: string;
   part: 'value' | 'key';
   /** Inferred from documents; null for formats of a registry. */
   struct: StructType | null;
@@ -21,29 +22,39 @@ export interface WantedColumns {
 /** Faults that another type of the column, or an optional one, could mend. */
 const MENDABLE = new Set<ReasonCode>(['TYPE_MISMATCH', 'OUT_OF_RANGE', 'AVRO_RESOLUTION']);
 
-/** Collects, block by block, what the records of a topic ask of their table. Costs nothing where every record fits. */
+/** Collects, block by block, what the records of a topic ask of their tables. Costs nothing where every record fits. */
 export class Discovery {
-  private readonly parts: { part: 'value' | 'key'; seeker: PartDiscovery }[] = [];
   private readonly topic: string;
+  private readonly tables = new Map<string, { part: 'value' | 'key'; seeker: PartDiscovery }[]>();
 
-  constructor(topic: string, plan: DecodePlan) {
+  constructor(topic: string) {
     this.topic = topic;
-    if (plan.value !== null)
-      this.parts.push({ part: 'value', seeker: new PartDiscovery(plan.value, plan.discoverRecords) });
-    if (plan.key !== null)
-      this.parts.push({ part: 'key', seeker: new PartDiscovery(plan.key, plan.discoverRecords) });
   }
 
-  /** Looks at the last block that the decoders decoded. */
-  look(decoders: RowDecoders, values: BytesVector, keys: BytesVector): void {
-    for (const { part, seeker } of this.parts) seeker.look(decoders[part]!, part === 'value' ? values : keys);
+  /** Looks at the last block that the decoders decoded, on its way to `table`. */
+  look(table: string, decoders: RowDecoders, values: BytesVector, keys: BytesVector): void {
+    let parts = this.tables.get(table);
+    if (parts === undefined) {
+      parts = seekers(decoders.plan);
+      this.tables.set(table, parts);
+    }
+    for (const { part, seeker } of parts) seeker.look(decoders[part]!, part === 'value' ? values : keys);
   }
 
   wanted(): WantedColumns[] {
-    return this.parts
-      .map(({ part, seeker }) => ({ topic: this.topic, part, ...seeker.wanted() }))
+    return [...this.tables]
+      .flatMap(([table, parts]) =>
+        parts.map(({ part, seeker }) => ({ topic: this.topic, table, part, ...seeker.wanted() })),
+      )
       .filter((w) => w.struct !== null || w.schemaIds.length > 0 || w.optional.length > 0);
   }
+}
+
+function seekers(plan: DecodePlan): { part: 'value' | 'key'; seeker: PartDiscovery }[] {
+  return (['value', 'key'] as const).flatMap((part) => {
+    const options = plan[part];
+    return options === null ? [] : [{ part, seeker: new PartDiscovery(options, plan.discoverRecords) }];
+  });
 }
 
 class PartDiscovery {

@@ -41,7 +41,7 @@ async function run(task: BatchTask): Promise<void> {
   let toldAt = 0;
   try {
     const result = await runBatchTask(task, {
-      io: resolveFileIO(task.topics[0]?.data.dataLocation ?? ''),
+      io: resolveFileIO(task.topics[0]?.quarantine.dataLocation ?? ''),
       signal: running.signal,
       failpoints,
       token: askForToken,

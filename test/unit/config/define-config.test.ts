@@ -42,6 +42,7 @@ const table: Record<keyof TableInput, true> = {
   key: true,
   provenance: true,
   evolve: true,
+  route: true,
   table: true,
   partitionBy: true,
   timeZone: true,
@@ -106,7 +107,7 @@ it('the types of defineConfig name every option', () => {
     .filter((key) => !key.startsWith('kafka.') || key === 'kafka.bootstrap.servers');
   expect(Object.keys(source).sort()).toEqual(declared.sort());
   expect(Object.keys(table).sort()).toEqual(
-    [...optionsOf('tables[]').map((option) => option.key), 'value', 'key'].sort(),
+    [...optionsOf('tables[]').map((option) => option.key), 'value', 'key', 'route'].sort(),
   );
   expect(Object.keys(format).sort()).toEqual(
     optionsOf('tables[].value')

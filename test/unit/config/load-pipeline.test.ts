@@ -122,6 +122,7 @@ describe('a whole file', () => {
           key: null,
           provenance: [],
           evolve: 'none',
+          route: null,
           table: 'bronze.${topic}',
           partitionBy: ['dt', 'hour'],
           timeZone: 'UTC',

@@ -1,0 +1,85 @@
+import type { FileIO } from '../../storage/file-io.ts';
+import type { BatchTask, TargetTable, WrittenFile } from './batch-task.ts';
+import { FileNaming } from './data-file-series.ts';
+import { QuarantineWriter } from './quarantine-writer.ts';
+import { TableWriter } from './table-writer.ts';
+
+/** Share of the task's buffers that the writers may take. */
+const WRITE_SHARE = 0.35;
+const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
+
+/** The writers of one task: one per data table and quarantine, opened when first needed. */
+export class TableWriters {
+  readonly limitBytes: number;
+  private readonly task: BatchTask;
+  private readonly io: FileIO;
+  private readonly naming: FileNaming;
+  private readonly rowGroupBytes: number;
+  private readonly dataWriters = new Map<string, TableWriter>();
+  private readonly quarantineWriters = new Map<string, QuarantineWriter>();
+
+  /** `bufferBytes`: the memory of the task for all buffers. */
+  constructor(task: BatchTask, io: FileIO, bufferBytes: number) {
+    this.task = task;
+    this.io = io;
+    this.naming = new FileNaming(task.batchId, task.taskIndex, task.attempt, task.writerId);
+    this.limitBytes = Math.floor(bufferBytes * WRITE_SHARE);
+    this.rowGroupBytes = Math.min(MAX_ROW_GROUP_BYTES, Math.floor(this.limitBytes / 2));
+  }
+
+  data(target: TargetTable): TableWriter {
+    let writer = this.dataWriters.get(target.table);
+    if (writer === undefined) {
+      writer = new TableWriter(target, this.io, this.naming, this.task.batchTimestampMs, this.rowGroupBytes);
+      this.dataWriters.set(target.table, writer);
+    }
+    return writer;
+  }
+
+  quarantine(target: TargetTable): QuarantineWriter {
+    let writer = this.quarantineWriters.get(target.table);
+    if (writer === undefined) {
+      writer = new QuarantineWriter(target, this.io, this.naming, this.task, {
+        rowGroupBytes: this.rowGroupBytes,
+        keepBytes: this.task.quarantineKeepBytes,
+      });
+      this.quarantineWriters.set(target.table, writer);
+    }
+    return writer;
+  }
+
+  /** Shares the limit among the open tables by need: the largest gives way first. */
+  async settle(): Promise<void> {
+    const writers = this.all();
+    for (const writer of writers) await writer.settle(this.limitBytes);
+    let total = bufferedBytes(writers);
+    while (total > this.limitBytes) {
+      const largest = writers.reduce((a, b) => (b.bufferedBytes > a.bufferedBytes ? b : a));
+      const before = largest.bufferedBytes;
+      await largest.settle(Math.floor(before / 2));
+      const after = bufferedBytes(writers);
+      if (after >= total) return;
+      total = after;
+    }
+  }
+
+  async close(): Promise<WrittenFile[]> {
+    const files: WrittenFile[] = [];
+    for (const writer of this.all()) {
+      for (const file of await writer.close()) files.push({ table: writer.target.table, file });
+    }
+    return files;
+  }
+
+  async abort(): Promise<void> {
+    for (const writer of this.all()) await writer.abort();
+  }
+
+  private all(): (TableWriter | QuarantineWriter)[] {
+    return [...this.quarantineWriters.values(), ...this.dataWriters.values()];
+  }
+}
+
+function bufferedBytes(writers: readonly (TableWriter | QuarantineWriter)[]): number {
+  return writers.reduce((sum, writer) => sum + writer.bufferedBytes, 0);
+}
