@@ -116,7 +116,7 @@ describe('CSV', () => {
           expect(read).toEqual(values.map(show));
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 3000 },
     );
   });
 
@@ -152,7 +152,7 @@ describe('CSV', () => {
           expect(rows).toEqual([...new Set(rows)].sort((a, b) => a - b));
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 300 },
     );
   });
 });

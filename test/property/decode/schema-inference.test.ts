@@ -51,7 +51,8 @@ function holds(type: IcebergType | undefined, json: unknown): boolean {
 }
 
 function isNothing(json: unknown): boolean {
-  if (json === null) return true;
+  // A text of no length stands for null beside `{}` and `[]`.
+  if (json === null || json === '') return true;
   return typeof json === 'object' && Object.values(json).every(isNothing);
 }
 
