@@ -208,8 +208,18 @@ export class FileCatalog extends CatalogBase {
       await versions.hintAt(newest.version);
       return undefined;
     }
-    const { tableUuid } = await this.metadataAt(newest.location);
-    return tableUuid === base.metadata.tableUuid ? newest.version : undefined;
+    return (await this.#isThere(base)) ? newest.version : undefined;
+  }
+
+  /** Is the file of `base` there, and of the same table? */
+  async #isThere(base: LoadedTable): Promise<boolean> {
+    try {
+      const { tableUuid } = await this.metadataAt(base.metadataLocation);
+      return tableUuid === base.metadata.tableUuid;
+    } catch (error) {
+      if (isSluiceError(error, 'FILE_NOT_FOUND')) return false;
+      throw error;
+    }
   }
 
   /**
@@ -224,14 +234,13 @@ export class FileCatalog extends CatalogBase {
   ): Promise<void> {
     let isPart: boolean;
     try {
+      // Versions are cleaned away oldest first: while the one before it is there, this one was not there before.
+      const follows = base === undefined || (await this.#isThere(base));
       const newest = await this.#versions(identifier).newestListed();
-      if (newest?.location === location) {
-        isPart =
-          base === undefined ||
-          (await this.metadataAt(base.metadataLocation)).tableUuid === base.metadata.tableUuid;
-      } else {
-        isPart = newest !== undefined && holds(await this.metadataAt(newest.location), location, metadata);
-      }
+      isPart =
+        newest?.location === location
+          ? follows
+          : newest !== undefined && holds(await this.metadataAt(newest.location), location, metadata);
     } catch (error) {
       throw unknown(identifier, `${location} was created, and what came of it could not be read`, error);
     }

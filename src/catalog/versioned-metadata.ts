@@ -16,6 +16,8 @@ const VERSION_NAME = /^v(\d{1,9})(\.metadata\.json|\.gz\.metadata\.json|\.metada
 /** A hint that is further behind is passed by a listing. */
 const MAX_STEPS = 32;
 const MAX_HINT_BYTES = 64;
+/** How often a table without a version is looked at where its hint says that it has one. */
+const MAX_LOOKS = 10;
 
 export interface MetadataVersion {
   version: number;
@@ -41,7 +43,15 @@ export class VersionedMetadata {
    * the hint is missing, no number, or of a file that was cleaned away. Undefined where there is no table.
    */
   async newest(): Promise<MetadataVersion | undefined> {
-    const hint = await this.#hint();
+    // A listing takes time: where others commit and clean meanwhile, it may see none of the versions.
+    for (let look = 1; ; look++) {
+      const hint = await this.#hint();
+      const found = await this.#newestBy(hint);
+      if (found !== undefined || look >= (hint === undefined ? 2 : MAX_LOOKS)) return found;
+    }
+  }
+
+  async #newestBy(hint: number | undefined): Promise<MetadataVersion | undefined> {
     let at = hint === undefined ? undefined : await this.#find(hint);
     if (at === undefined) return this.newestListed();
     for (let step = 0; step < MAX_STEPS; step++) {
