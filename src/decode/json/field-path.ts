@@ -20,5 +20,7 @@ export function fieldPath(field: FieldPlan): string {
   const row = parent.map.value.length;
   if (key.column.length <= row) return path;
   if (key.op === OP.string) return `${path}.${utf8.decode(key.bytes.get(row) as Uint8Array)}`;
-  return `${path}.${key.op === OP.long ? key.int64.getBigInt(row) : key.int32.values[row]}`;
+  if (key.op === OP.long) return `${path}.${key.int64.getBigInt(row)}`;
+  const number = key.int32.values[row];
+  return `${path}.${key.op === OP.date ? new Date(number * 86_400_000).toISOString().slice(0, 10) : number}`;
 }

@@ -14,7 +14,7 @@ import {
   writeBigEndian,
   writeBigEndianNumber,
 } from './number-values.ts';
-import { decodeBase64, decodeUuid } from './text-values.ts';
+import { base64Size, decodeBase64, decodeUuid } from './text-values.ts';
 import { TimestampText } from './timestamp-text.ts';
 import { appendDigits, appendScaled } from './words64.ts';
 
@@ -161,7 +161,8 @@ export class JsonValues extends JsonStrings {
   private readLongSlow(field: FieldPlan, at: number): number {
     const until = this.lexNumber(at);
     const { digitCount } = this;
-    if (this.exponent === 0 && this.fractionDigits === 0 && digitCount > 9 && digitCount <= 19) {
+    const isPlain = until - at === digitCount + (this.negative ? 1 : 0);
+    if (isPlain && digitCount > 9 && digitCount <= 19) {
       const lowDigits = Math.min(9, digitCount - 9);
       const last = digitCount === 19 ? this.data[until - 1] ^ 0x30 : -1;
       const power = POWERS_OF_TEN[lowDigits];
@@ -399,35 +400,37 @@ export class JsonValues extends JsonStrings {
   protected readBinary(field: FieldPlan, at: number): number {
     if (this.data[at] !== QUOTE) return this.readOther(field, at);
     const until = this.readText(at);
+    const size = this.base64Size(field, at);
     const column = field.bytes;
-    column.reserve(1, this.textUntil - this.textFrom + 8);
-    const { length } = column;
-    const start = column.starts[length];
-    const size = decodeBase64(this.text, this.textFrom, this.textUntil, column.data, start + 4);
-    if (size < 0) this.failField(field, 'TYPE_MISMATCH', at, 'expected base64, found another text');
+    column.reserve(1, size + 4);
+    const start = column.end;
+    decodeBase64(this.text, this.textFrom, this.textUntil, column.data, start + 4);
     column.view.setInt32(start, size, true);
-    column.starts[length + 1] = start + 4 + size;
-    column.length = length + 1;
+    column.length++;
+    column.starts[column.length] = start + 4 + size;
     return until;
   }
 
   protected readFixed(field: FieldPlan, at: number): number {
     if (this.data[at] !== QUOTE) return this.readOther(field, at);
     const until = this.readText(at);
-    const most = Math.ceil((field.width * 4) / 3) + 3;
-    const fits = this.textUntil - this.textFrom <= most;
-    const bytes = new Uint8Array(fits ? most : 0);
-    const size = fits ? decodeBase64(this.text, this.textFrom, this.textUntil, bytes, 0) : field.width + 1;
-    if (size < 0) this.failField(field, 'TYPE_MISMATCH', at, 'expected base64, found another text');
+    const size = this.base64Size(field, at);
     if (size !== field.width)
       this.failField(
         field,
         'OUT_OF_RANGE',
         at,
-        `expected base64 of ${field.width} bytes, found another length`,
+        `expected base64 of ${field.width} bytes, found ${size} bytes`,
       );
-    field.fixed.append(bytes.subarray(0, size));
+    decodeBase64(this.text, this.textFrom, this.textUntil, field.scratch, 0);
+    field.fixed.append(field.scratch);
     return until;
+  }
+
+  private base64Size(field: FieldPlan, at: number): number {
+    const size = base64Size(this.text, this.textFrom, this.textUntil);
+    if (size < 0) this.failField(field, 'TYPE_MISMATCH', at, 'expected base64, found another text');
+    return size;
   }
 }
 

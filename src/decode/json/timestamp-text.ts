@@ -15,7 +15,8 @@ export class TimestampText {
   offsetSeconds = 0;
 
   private at = 0;
-  private lastDate = 0;
+  /** The date that was taken last, packed; none at first. */
+  private lastDate = -1;
   private lastDays = 0;
 
   /** `yyyy-MM-ddTHH:mm[:ss[.f]][zone]`, with a T or a space. False where [from, until) is nothing of the kind. */
