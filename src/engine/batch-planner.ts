@@ -87,7 +87,10 @@ export class BatchPlanner {
     const latestOffsetMs = host.now() - startedAtMs;
     const held = limits.holds(waitingOffsets, startedAtMs);
     // What is lost is put on record at once.
-    if (this.pendingLost.length === 0 && (held || totalOffsets === 0n)) return null;
+    if (this.pendingLost.length === 0 && (held || totalOffsets === 0n)) {
+      await this.checkWritten(state);
+      return null;
+    }
     const tables = await this.checkedTables(state);
     const walFrom = host.now();
     const plan = this.makePlan(state, ranges, plannedTables(tables));
@@ -112,10 +115,23 @@ export class BatchPlanner {
     };
   }
 
+  private writtenChecked = false;
+
+  /** Once a run: "nothing to do" must not be said of tables that are gone. */
+  private async checkWritten(state: SourceState): Promise<void> {
+    if (this.writtenChecked) return;
+    await this.orOvertaken(this.tables.checkWritten(state));
+    this.writtenChecked = true;
+  }
+
+  private checkedTables(state: SourceState): Promise<TargetTables> {
+    return this.orOvertaken(this.tables.current(state));
+  }
+
   /** Where the tables know more than this checkpoint, another process may have gone on with it meanwhile: then that is said. */
-  private async checkedTables(state: SourceState): Promise<TargetTables> {
+  private async orOvertaken<T>(checked: Promise<T>): Promise<T> {
     try {
-      return await this.tables.current(state);
+      return await checked;
     } catch (error) {
       if (isSluiceError(error, 'CHECKPOINT_LOST') || isSluiceError(error, 'STALE_WRITER'))
         await this.context.checkpoint.assertNotOvertaken(this.nextBatchId);

@@ -1,5 +1,6 @@
 import type { TableRule } from '../config/pipeline-config.ts';
-import { type IcebergType, isPrimitive, type NestedField, type Schema } from '../core/schema.ts';
+import type { NestedField, Schema } from '../core/schema.ts';
+import { evolveSchema } from '../core/schema-evolution.ts';
 import { provenanceSource, writeDefault } from './bind-columns.ts';
 import type { ColumnSource, DecodePart, DecodePlan } from './column-source.ts';
 import { isProvenance, partFields, type TypedColumns } from './typed-layout.ts';
@@ -37,20 +38,11 @@ export function bindTyped(schema: Schema, rule: TableRule, columns: TypedColumns
         faults.push(`column ${column.name} is required, and the rule has nothing to put there`);
       return 'null';
     }
-    const wanted = parts[part].given?.find((f) => f.name === column.name);
-    if (wanted !== undefined && !sameType(wanted.type, column.type))
-      faults.push(
-        `column ${column.name}: the rule says ${typeText(wanted.type)}, the table has ${typeText(column.type)}`,
-      );
     const { prefix } = rule[part]!;
     parts[part].columns.push({ ...column, name: column.name.slice(prefix.length) });
     return { part, index: parts[part].columns.length - 1 };
   });
-  for (const { given } of Object.values(parts)) {
-    for (const { name } of given ?? [])
-      if (!schema.fields.some((f) => f.name === name))
-        faults.push(`there is no column \`${name}\`; \`evolve: add\` would add it`);
-  }
+  for (const { given } of Object.values(parts)) faults.push(...givenFaults(schema, given ?? []));
   for (const name of rule.provenance)
     if (!schema.fields.some((f) => f.name === name))
       faults.push(`there is no column \`${name}\` for provenance; add it, or leave it out of \`provenance\``);
@@ -76,7 +68,9 @@ function partOf(
     const options = rule[part];
     if (options === null) continue;
     const { given } = parts[part];
-    if (given === null ? name.startsWith(options.prefix) : given.some((f) => f.name === name)) return part;
+    // A table that follows its records has columns that the rule does not know.
+    const takesAll = given === null || rule.evolve !== 'none';
+    if (takesAll ? name.startsWith(options.prefix) : given.some((f) => f.name === name)) return part;
   }
   return null;
 }
@@ -102,24 +96,19 @@ export function firstRequired(part: DecodePart | null): string | null {
   return column === undefined ? null : `${part!.prefix}${column.name}`;
 }
 
-/** Are two types the same but for field ids and docs? A required field is another than an optional one only below the top. */
-export function sameType(a: IcebergType, b: IcebergType): boolean {
-  if (typeof a === 'string' || typeof b === 'string') return a === b;
-  if (a.type === 'struct' && b.type === 'struct') {
-    const other = new Map(b.fields.map((f) => [f.name, f]));
-    return (
-      a.fields.length === b.fields.length &&
-      a.fields.every((f) => {
-        const g = other.get(f.name);
-        return g !== undefined && sameType(f.type, g.type);
-      })
+/** What keeps the columns that a rule gives from being in a table: one of a wider type is as good. */
+function givenFaults(schema: Schema, given: readonly NestedField[]): string[] {
+  const { refused } = evolveSchema(
+    schema,
+    { type: 'struct', fields: given },
+    // Nothing is changed: it is only asked what would have to be.
+    { rule: 'none', lastColumnId: 0, formatVersion: 3, caseInsensitive: false },
+  );
+  return refused
+    .filter(({ kind }) => kind !== 'required')
+    .map(({ kind, path, from, to, why }) =>
+      kind === 'newColumn'
+        ? `there is no column \`${path}\`, of type ${to}; \`evolve: add\` would add it`
+        : `column ${path}: the rule says ${to}, the table has ${from}: ${why}`,
     );
-  }
-  if (a.type === 'list' && b.type === 'list') return sameType(a.element, b.element);
-  if (a.type === 'map' && b.type === 'map') return sameType(a.key, b.key) && sameType(a.value, b.value);
-  return false;
-}
-
-function typeText(type: IcebergType): string {
-  return isPrimitive(type) ? type : `a ${type.type} of other fields`;
 }

@@ -1,14 +1,22 @@
 import type { BatchPlan } from '../checkpoint/records.ts';
 import { SluiceError } from '../errors.ts';
-import type { Catalog } from '../iceberg/catalog.ts';
+import type { Catalog, LoadedTable } from '../iceberg/catalog.ts';
 import { checkTable } from '../iceberg/commit.ts';
 import { commitContext } from './commit-context.ts';
 import type { WantedRoutes } from './local/batch-task.ts';
 import type { BatchPlannerContext } from './planner-context.ts';
-import { isQuarantine, parseRoutingText, routeTopics, routingText, tableOfRoute } from './routing.ts';
+import {
+  isQuarantine,
+  parseRoutingText,
+  quarantineOfRoute,
+  routeTopics,
+  routingText,
+  tableOfRoute,
+} from './routing.ts';
 import { sha256Hex } from './sha256.ts';
 import type { SourceState } from './source-state.ts';
 import {
+  droppedTable,
   openTargetTables,
   parseTableName,
   ROUTE_VALUE,
@@ -52,21 +60,42 @@ export class BoundTables {
       },
       routeTopics(topics, config.tables),
     );
-    for (const [name, loaded] of tables.loaded) {
-      const lastRecorded = await checkpoint.lastRecorded(name);
-      await checkTable(commitContext(this.context), {
-        identifier: parseTableName(name),
-        ref: 'main',
-        // A table that never took a row may be made anew by anyone; only a batch of ours binds us to its uuid.
-        expectedUuid: lastRecorded?.uuid ?? loaded.metadata.tableUuid,
-        pipelineId: checkpoint.id,
-        pipelineName: config.name,
-        recorded: (batchId) => checkpoint.doneRecord(name, batchId),
-        lastRecorded,
-      });
-    }
+    for (const [name, loaded] of tables.loaded) await this.checkAgainstCheckpoint(name, loaded);
     this.bound = { key, tables };
     return tables;
+  }
+
+  /**
+   * For a run that finds nothing to read: are the tables of today's routing that the checkpoint has written still there,
+   * with what it has written? None is created. Throws as `current` does; nothing where they are bound.
+   */
+  async checkWritten(state: SourceState): Promise<void> {
+    const { config, checkpoint, catalog } = this.context;
+    if (this.bound !== undefined) return;
+    const routed = new Set<string>();
+    for (const route of routeTopics([...state.topicIds.keys()], config.tables))
+      for (const name of [route.table, quarantineOfRoute(route, config.name)]) routed.add(name);
+    for (const { table, uuid, route } of await checkpoint.tableRecords()) {
+      if (!routed.has(table) && (route === undefined || !routed.has(route.group))) continue;
+      const loaded = await catalog.loadTable(parseTableName(table));
+      if (loaded === undefined) throw droppedTable(table, uuid, catalog.name);
+      await this.checkAgainstCheckpoint(table, loaded);
+    }
+  }
+
+  private async checkAgainstCheckpoint(name: string, loaded: LoadedTable): Promise<void> {
+    const { config, checkpoint } = this.context;
+    const lastRecorded = await checkpoint.lastRecorded(name);
+    await checkTable(commitContext(this.context), {
+      identifier: parseTableName(name),
+      ref: 'main',
+      // A table that never took a row may be made anew by anyone; only a batch of ours binds us to its uuid.
+      expectedUuid: lastRecorded?.uuid ?? loaded.metadata.tableUuid,
+      pipelineId: checkpoint.id,
+      pipelineName: config.name,
+      recorded: (batchId) => checkpoint.doneRecord(name, batchId),
+      lastRecorded,
+    });
   }
 
   /** The tables of a planned batch, by the routing that was planned, not by today's (spec 30). `again`: they have changed since. */

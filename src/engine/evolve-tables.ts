@@ -31,7 +31,7 @@ export async function evolveTables(
     const entry = byTable.get(want.table) ?? { rule, schema: { structs: [], optional: [] } };
     byTable.set(want.table, entry);
     const { prefix, format } = rule[want.part]!;
-    const structs = want.struct === null ? [] : [want.struct];
+    const structs = [...want.structs];
     for (const id of want.schemaIds) {
       const registered = await registry.schema(id);
       if (registered !== null) structs.push(await columnsOfSchema(registered, format));

@@ -250,10 +250,11 @@ async function loadOrCreate(
   return table;
 }
 
-function droppedTable(name: string, uuid: string, catalog: string): SluiceError {
+/** A table that the checkpoint has written is not in the catalog. */
+export function droppedTable(name: string, uuid: string, catalog: string): SluiceError {
   return new SluiceError(
     'TABLE_REWOUND',
-    `table ${name}: the checkpoint has written it with uuid ${uuid}, found no such table in the catalog ${catalog}; it was dropped or moved, or catalog.uri names another file than before. Nothing was written. Register the table again, or start a new checkpoint`,
+    `table ${name}: the checkpoint has written it with uuid ${uuid}, found no such table in the catalog ${catalog}; it was dropped or moved, or \`catalog\` names another place than before. Nothing was written. Register the table again, or start a new checkpoint`,
     { context: { table: name, expected: uuid } },
   );
 }

@@ -8,13 +8,15 @@ import { SluiceError } from '../errors.ts';
 import type { Catalog, LoadedTable } from '../iceberg/catalog.ts';
 import { markerOf } from '../iceberg/marker.ts';
 import { ancestorsOf } from '../iceberg/metadata.ts';
+import { type Account, accountOf } from './account.ts';
 import { plannedTables } from './fed-tables.ts';
 import { type PartitionHistory, readHistory } from './read-history.ts';
 
 /** Checkpoint and tables as they were at one moment. */
 export interface SettledView {
-  data: LoadedTable | undefined;
-  quarantine: LoadedTable | undefined;
+  account: Account;
+  /** Those of the account's tables that are in the catalog, by name. */
+  tables: ReadonlyMap<string, LoadedTable>;
   /** Does the checkpoint write the table, or did it ever? */
   isFed: boolean;
   history: Map<string, PartitionHistory>;
@@ -23,12 +25,8 @@ export interface SettledView {
 /** A pipeline that commits all the time leaves a moment between two batches; this often it is waited for. */
 const MOST_LOOKS = 50;
 
-export function quarantineOf(table: string): string {
-  return `${table}__quarantine`;
-}
-
 /**
- * Loads a table, its quarantine and what the checkpoint says of them, such that all are of one moment although a pipeline
+ * Loads a table (or all of its group), the quarantine and what the checkpoint says of them, such that all are of one moment although a pipeline
  * may be running: the checkpoint is listed before and after, until no batch was planned or finished in between.
  *
  * Throws NOT_VERIFIABLE where another engine ran a batch, CHECKPOINT_CORRUPT where the record of a batch is gone,
@@ -42,11 +40,15 @@ export async function settledView(
   let before = await checkpoint.look();
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     // The quarantine is committed first, so it is loaded last: what the table has of a batch, the quarantine has too.
-    const data = await catalog.loadTable(parseTableName(table));
-    const quarantine = await catalog.loadTable(parseTableName(quarantineOf(table)));
+    const account = await accountOf(before, table);
+    const tables = new Map<string, LoadedTable>();
+    for (const name of [...account.data, ...account.quarantine]) {
+      const loaded = await catalog.loadTable(parseTableName(name));
+      if (loaded !== undefined) tables.set(name, loaded);
+    }
     const after = await checkpoint.look();
     if (sameProgress(before, after)) {
-      const view = await viewOf(after, table, data, quarantine);
+      const view = await viewOf(after, account, tables);
       if (view !== null) return view;
     }
     before = after;
@@ -69,17 +71,17 @@ function sameProgress(a: Checkpoint, b: Checkpoint): boolean {
 /** Null where a purge of later batches came in between. */
 async function viewOf(
   checkpoint: Checkpoint,
-  table: string,
-  data: LoadedTable | undefined,
-  quarantine: LoadedTable | undefined,
+  account: Account,
+  tables: ReadonlyMap<string, LoadedTable>,
 ): Promise<SettledView | null> {
+  const { name } = account;
   const { latestPlanned } = checkpoint;
   const newest = latestPlanned === null ? null : await checkpoint.plan(latestPlanned);
   const finished = await lastFinished(checkpoint, newest);
-  const account = await checkpoint.account(finished);
-  if (account === null) return null;
-  for (const batchId of account.unrecorded) await refuseUnrecorded(checkpoint, batchId);
-  const book = new LedgerBook(account.entries);
+  const read = await checkpoint.account(finished);
+  if (read === null) return null;
+  for (const batchId of read.unrecorded) await refuseUnrecorded(checkpoint, batchId);
+  const book = new LedgerBook(read.entries);
   const isOpen =
     latestPlanned !== null &&
     latestPlanned > (checkpoint.latestDone ?? -1) &&
@@ -88,15 +90,15 @@ async function viewOf(
   if (isOpen) {
     // Read after the tables: a table that has the batch has it from this list.
     const prepared = await checkpoint.prepared(latestPlanned);
-    const landed = landedBatch(newest, prepared, table, data, quarantine);
+    const landed = landedBatch(newest, prepared, account, tables);
     if (landed !== null) book.add(landed);
-    else inFlight = await openRanges(checkpoint, latestPlanned, newest, table);
+    else inFlight = await openRanges(checkpoint, latestPlanned, newest, name);
   }
   const entries = book.entries();
   return {
-    data,
-    quarantine,
-    isFed: entries.some((e) => e.table === table) || plannedTables(newest).includes(table),
+    account,
+    tables,
+    isFed: entries.some((e) => e.table === name) || plannedTables(newest).includes(name),
     history: readHistory({
       entries,
       began: await checkpoint.initialOffsets(),
@@ -137,16 +139,12 @@ async function refuseUnrecorded(checkpoint: Checkpoint, batchId: number): Promis
 function landedBatch(
   plan: BatchPlan | null,
   prepared: PreparedBatch | null,
-  table: string,
-  data: LoadedTable | undefined,
-  quarantine: LoadedTable | undefined,
+  account: Account,
+  loaded: ReadonlyMap<string, LoadedTable>,
 ): DoneBatch | null {
   if (plan === null || prepared === null) return null;
-  const loaded = new Map([
-    [table, data],
-    [quarantineOf(table), quarantine],
-  ]);
-  const commits = prepared.tables.filter((t) => loaded.has(t.table));
+  const mine = [...account.data, ...account.quarantine];
+  const commits = prepared.tables.filter((t) => mine.includes(t.table));
   if (commits.length === 0) return null;
   for (const { table: name, commitId } of commits) {
     const metadata = loaded.get(name)?.metadata;
@@ -154,9 +152,9 @@ function landedBatch(
     if (!snapshots.some((s) => markerOf(s)?.commitId === commitId)) return null;
   }
   const { batchId, clusterId, topics } = plan;
-  const funnel = prepared.funnel.filter((range) => range.table === table);
-  const mine = new Set(funnel.map((range) => range.topic));
-  const lost = [...plan.lost, ...prepared.lost].filter((range) => mine.has(range.topic));
+  const funnel = prepared.funnel.filter((range) => range.table === account.name);
+  const fed = new Set(funnel.map((range) => range.topic));
+  const lost = [...plan.lost, ...prepared.lost].filter((range) => fed.has(range.topic));
   return { batchId, clusterId, topics, tables: [], funnel, lost };
 }
 

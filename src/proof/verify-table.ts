@@ -4,7 +4,7 @@ import type { Catalog } from '../iceberg/catalog.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { askBrokers } from './broker-check.ts';
 import type { BrokerLog } from './broker-log.ts';
-import { quarantineOf, settledView } from './checkpoint-view.ts';
+import { settledView } from './checkpoint-view.ts';
 import { FieldCounter, type FieldCounts } from './field-counter.ts';
 import { FoundRows } from './found-rows.ts';
 import { type PartitionProof, provePartition } from './partition-proof.ts';
@@ -26,9 +26,14 @@ export interface VerifyOptions {
 }
 
 export interface VerifyReport {
+  /** The data table, or the group of tables that a rule routes to: their rows are one account. */
   table: string;
+  /** Names with commas where there are several. */
   quarantineTable: string;
+  /** Null for an empty table, and for a group. */
   snapshotId: bigint | null;
+  /** The data tables of a group. */
+  members?: string[];
   /** Nothing lost, duplicated, unexpected or misplaced. */
   ok: boolean;
   /** Sums over the partitions; see `PartitionProof`. */
@@ -66,23 +71,29 @@ export async function verifyTable(
 ): Promise<VerifyReport> {
   const { checkpoint, catalog, io } = context;
   const { countBy } = options;
-  const { data, quarantine, isFed, history } = await settledView(checkpoint, catalog, table);
+  const { account, tables, isFed, history } = await settledView(checkpoint, catalog, table);
+  const { name } = account;
   if (!isFed)
     throw new SluiceError(
       'NOT_VERIFIABLE',
       `table ${table} is not fed by the pipeline of this checkpoint; verify it with the pipeline file that writes it`,
       { context: { table } },
     );
-  if (data === undefined)
-    throw new SluiceError('TABLE_NOT_FOUND', `table ${table} is not in the catalog`, { context: { table } });
+  const absent = account.data.find((member) => !tables.has(member));
+  if (absent !== undefined)
+    throw new SluiceError('TABLE_NOT_FOUND', `table ${absent} is not in the catalog`, {
+      context: { table: absent },
+    });
   for (const partition of history.values()) refuseHugeOffsets(partition, table);
-  const quarantineTable = quarantineOf(table);
   const found = new FoundRows(countBy);
-  await found.collect(io, data, table, 'rows');
-  if (quarantine !== undefined) await found.collect(io, quarantine, quarantineTable, 'quarantined');
-  const proofs = provePartitions(history, table, found);
+  for (const member of account.data) await found.collect(io, tables.get(member)!, member, 'rows');
+  for (const member of account.quarantine) {
+    const quarantine = tables.get(member);
+    if (quarantine !== undefined) await found.collect(io, quarantine, member, 'quarantined');
+  }
+  const proofs = provePartitions(history, name, found);
   const { broker } = options;
-  const partitions = broker === undefined ? proofs : await askBrokers(broker, table, history, found, proofs);
+  const partitions = broker === undefined ? proofs : await askBrokers(broker, name, history, found, proofs);
   const proven = new Set(partitions.map((p) => JSON.stringify([p.topic, p.partition])));
   const sum = (of: (p: PartitionProof) => bigint): bigint => partitions.reduce((n, p) => n + of(p), 0n);
   const differences = {
@@ -92,9 +103,10 @@ export async function verifyTable(
     misplaced: sum((p) => p.misplaced),
   };
   return {
-    table,
-    quarantineTable,
-    snapshotId: data.metadata.currentSnapshotId,
+    table: name,
+    quarantineTable: account.quarantine.join(', '),
+    snapshotId: account.data.length === 1 ? tables.get(account.data[0])!.metadata.currentSnapshotId : null,
+    ...(account.data.length === 1 ? {} : { members: account.data }),
     ok: Object.values(differences).every((n) => n === 0n),
     ...differences,
     acceptedLoss: sum((p) => p.acceptedLoss),

@@ -35,9 +35,9 @@ export interface TestPipelineOptions {
   intoTable?: string;
   /** More lines of the pipeline file, by section. */
   source?: Record<string, string | number | boolean>;
-  table?: Record<string, string | number | boolean>;
+  table?: Record<string, string | number | boolean | object>;
   /** Rules of their own before the one for all topics: each with its `match`. */
-  rules?: readonly Record<string, string | number | boolean>[];
+  rules?: readonly Record<string, string | number | boolean | object>[];
   more?: string;
 }
 
@@ -96,8 +96,10 @@ export class TestPipeline {
 
   yaml(): string {
     const { bootstrap, topics, maxOffsetsPerTrigger, source, table, more, intoTable } = this.options;
-    const lines = (entries: Record<string, string | number | boolean> = {}) =>
-      Object.entries(entries).map(([key, value]) => `${key}: ${value}`);
+    const lines = (entries: Record<string, string | number | boolean | object> = {}) =>
+      Object.entries(entries).map(
+        ([key, value]) => `${key}: ${typeof value === 'object' ? JSON.stringify(value) : value}`,
+      );
     return [
       `name: ${this.name}`,
       'memory: 64MB',

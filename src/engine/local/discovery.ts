@@ -11,8 +11,8 @@ export interface WantedColumns {
   topic: string;
   table: string;
   part: 'value' | 'key';
-  /** Inferred from documents; null for formats of a registry. */
-  struct: StructType | null;
+  /** Inferred from documents, to be taken one after the other; empty for formats of a registry. */
+  structs: StructType[];
   /** Of the registry: writer schemas with fields that have no column, or that do not fit theirs. */
   schemaIds: number[];
   /** Required columns that a record has no value for, as paths. */
@@ -46,7 +46,7 @@ export class Discovery {
       .flatMap(([table, parts]) =>
         parts.map(({ part, seeker }) => ({ topic: this.topic, table, part, ...seeker.wanted() })),
       )
-      .filter((w) => w.struct !== null || w.schemaIds.length > 0 || w.optional.length > 0);
+      .filter((w) => w.structs.length > 0 || w.schemaIds.length > 0 || w.optional.length > 0);
   }
 }
 
@@ -59,7 +59,9 @@ function seekers(plan: DecodePlan): { part: 'value' | 'key'; seeker: PartDiscove
 
 class PartDiscovery {
   private readonly part: DecodePart;
-  private readonly inference = new SchemaInference();
+  /** Of records that fit but for fields without a column; those that do not fit must not blur what these say. */
+  private readonly fitting = new SchemaInference();
+  private readonly others = new SchemaInference();
   private readonly schemaIds = new Set<number>();
   private readonly optional = new Set<string>();
   private left: number;
@@ -70,26 +72,29 @@ class PartDiscovery {
   }
 
   look(decoder: ValueDecoder, bytes: BytesVector): void {
-    for (const row of decoder.rowsWithUnknownFields) this.add(bytes, row);
+    const faulty = new Set<number>();
     for (const { row, reason, field } of decoder.faults) {
+      faulty.add(row);
       if (reason === 'MISSING_REQUIRED' && field !== '') this.optional.add(field);
-      else if (MENDABLE.has(reason)) this.add(bytes, row);
+      else if (MENDABLE.has(reason)) this.add(bytes, row, this.others);
     }
+    for (const row of decoder.rowsWithUnknownFields)
+      this.add(bytes, row, faulty.has(row) ? this.others : this.fitting);
   }
 
-  private add(bytes: BytesVector, row: number): void {
+  private add(bytes: BytesVector, row: number, inference: SchemaInference): void {
     if (this.left <= 0) return;
     this.left--;
     const at = bytes.starts[row] + 4;
     const { format } = this.part.format;
-    if (format === 'json') this.inference.addJson(bytes.data.subarray(at, bytes.starts[row + 1]));
+    if (format === 'json') inference.addJson(bytes.data.subarray(at, bytes.starts[row + 1]));
     else if (format !== 'csv' && bytes.data[at] === 0)
       this.schemaIds.add(new DataView(bytes.data.buffer, bytes.data.byteOffset).getInt32(at + 1));
   }
 
-  wanted(): Omit<WantedColumns, 'topic' | 'part'> {
+  wanted(): Omit<WantedColumns, 'topic' | 'table' | 'part'> {
     return {
-      struct: this.inference.result(),
+      structs: [this.fitting.result(), this.others.result()].filter((struct) => struct !== null),
       schemaIds: [...this.schemaIds],
       optional: [...this.optional],
     };

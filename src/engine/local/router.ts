@@ -84,9 +84,9 @@ export class Router {
     return routed;
   }
 
-  /** Values that led nowhere, in order, where their tables may be made. */
+  /** Values that led nowhere, first met first, where their tables may be made. */
   unknownValues(): string[] {
-    return this.plan.unknown === 'create' ? [...this.unknown.keys()].sort() : [];
+    return this.plan.unknown === 'create' ? [...this.unknown.keys()] : [];
   }
 
   private destinationOf(row: number): number {
