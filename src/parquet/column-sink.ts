@@ -173,8 +173,9 @@ class BooleanSink implements ColumnSink {
     if (page !== undefined) throw new RangeError('a dictionary of booleans');
   }
 
-  appendEntry(): void {
-    throw new RangeError('a dictionary of booleans');
+  /** Booleans have no dictionary: these are values in the encoding RLE. */
+  appendEntry(value: number, count: number): void {
+    for (let i = 0; i < count; i++) this.vector.append(value === 1);
   }
 }
 

@@ -266,14 +266,19 @@ class ListReader implements NodeReader {
     const { starts } = vector;
     let row = 0;
     let elements = 0;
+    let isOpen = false;
     for (let i = 0; i < entries; i++) {
       if (repetition[i] <= field.slotRepetition && definition[i] >= field.slotDefinition) {
         if (row === length) throw new RangeError('more places than rows');
         starts[row] = elements;
         if (definition[i] < field.ownDefinition) markNull(vector, row);
+        isOpen = definition[i] >= slotDefinition;
         row++;
       }
-      if (repetition[i] <= slotRepetition && definition[i] >= slotDefinition) elements++;
+      if (repetition[i] <= slotRepetition && definition[i] >= slotDefinition) {
+        if (!isOpen) throw new RangeError('an entry that goes on with a list that is null or empty');
+        elements++;
+      }
     }
     checkLength(row, length);
     starts[length] = elements;

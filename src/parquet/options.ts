@@ -10,7 +10,7 @@ export interface ParquetWriterOptions {
   pageRows: number;
   /** Bytes held for a row group (compressed pages and open pages) after which it ends. */
   rowGroupBytes: number;
-  /** Leaf columns, counted from the first, that get metrics (Iceberg's default: the first 100). */
+  /** How many leaf columns get metrics, see metrics-columns.ts (Iceberg's default: the first 100). */
   metricsColumns: number;
   /** Field ids that get a bloom filter. */
   bloomFilterFieldIds: readonly number[];

@@ -2,7 +2,7 @@ import { crc32 } from '@node-rs/crc32';
 import type { ColumnSink } from './column-sink.ts';
 import type { FileChunk } from './file-metadata.ts';
 import type { FileColumn } from './file-schema.ts';
-import { COMPRESSION, ENCODING, PAGE_TYPE } from './format.ts';
+import { COMPRESSION, ENCODING, PAGE_TYPE, PHYSICAL_TYPE } from './format.ts';
 import { decompressPage } from './page-codec.ts';
 import { RunLengthDecoder } from './run-length-decoder.ts';
 import { bitWidthOf } from './run-length-encoder.ts';
@@ -142,6 +142,9 @@ export class PageCursor {
     if (encoding === ENCODING.RLE_DICTIONARY || encoding === ENCODING.PLAIN_DICTIONARY) {
       // a page of nulls only may have no values section at all
       if (at < page.length) this.indices = new RunLengthDecoder(page, at + 1, page.length, page[at]);
+    } else if (encoding === ENCODING.RLE && this.column.physicalType === PHYSICAL_TYPE.BOOLEAN) {
+      // behind a 4-byte length
+      if (at + 4 <= page.length) this.indices = new RunLengthDecoder(page, at + 4, page.length, 1);
     } else if (encoding !== ENCODING.PLAIN) {
       throw new RangeError(`values of encoding ${encoding}`);
     }

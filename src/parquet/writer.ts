@@ -11,6 +11,7 @@ import { encodeFooter, type WrittenChunk, type WrittenRowGroup } from './footer.
 import { MAGIC, PHYSICAL_TYPE } from './format.ts';
 import { HeadersShredder } from './headers-shredder.ts';
 import { type ParquetSchema, toParquetSchema } from './leaf-column.ts';
+import { metricsFieldIds } from './metrics-columns.ts';
 import { NestedShredder } from './nested-shredder.ts';
 import type { ParquetWriterOptions } from './options.ts';
 import { pageCompressor } from './page-codec.ts';
@@ -77,8 +78,9 @@ export class ParquetWriter {
     this.parquetSchema = toParquetSchema(schema);
     const compress = pageCompressor(options.codec, options.level);
     const blooms = new Set(options.bloomFilterFieldIds);
-    this.columns = this.parquetSchema.leaves.map((leaf, i) => {
-      const keepsRange = leaf.maxRepetitionLevel === 0 && i < options.metricsColumns;
+    const withMetrics = metricsFieldIds(schema, options.metricsColumns);
+    this.columns = this.parquetSchema.leaves.map((leaf) => {
+      const keepsRange = leaf.maxRepetitionLevel === 0 && withMetrics.has(leaf.fieldId);
       const bloomFilter = blooms.has(leaf.fieldId) && leaf.physicalType !== PHYSICAL_TYPE.BOOLEAN;
       return new ColumnWriter(leaf, {
         pool,

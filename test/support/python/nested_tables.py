@@ -1,9 +1,10 @@
 """Reads tables of nested columns with PyIceberg, and their data files with pyarrow and DuckDB; prints one JSON array.
 
-python nested_tables.py CATALOG_DB WAREHOUSE TABLE...
+python nested_tables.py CATALOG_DB WAREHOUSE TABLE... [--rewrite DIRECTORY]
 
 Values by type: structs as objects, lists as arrays, maps as arrays of pairs, binary in hex, floats in the hex of their bits, times,
-timestamps and dates as integers, decimals unscaled.
+timestamps and dates as integers, decimals unscaled. With `--rewrite` pyarrow writes the rows of each table into DIRECTORY again:
+TABLE-v1.parquet and TABLE-v2.parquet with data pages of that version, small ones, that end within rows where the writer likes.
 """
 
 import argparse
@@ -27,12 +28,13 @@ def main():
     parser = argparse.ArgumentParser()
     add_catalog_arguments(parser)
     parser.add_argument("tables", nargs="+")
+    parser.add_argument("--rewrite", default=None)
     args = parser.parse_args()
     catalog = open_catalog(args)
-    print_json([reading(catalog.load_table(name)) for name in args.tables])
+    print_json([reading(catalog.load_table(name), name, args.rewrite) for name in args.tables])
 
 
-def reading(table):
+def reading(table, name, directory):
     scan = table.scan()
     files = [task.file for task in scan.plan_files()]
     assert len(files) == 1
@@ -41,6 +43,10 @@ def reading(table):
     file = pq.ParquetFile(path, page_checksum_verification=True)
     arrow = file.read()
     arrow.validate(full=True)
+    if directory is not None:
+        for version in ("1", "2"):
+            options = {"data_page_version": f"{version}.0", "use_dictionary": version == "2", "row_group_size": 25}
+            pq.write_table(arrow, f"{directory}/{name}-v{version}.parquet", data_page_size=64, write_batch_size=7, compression="zstd", **options)
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
     foreign = data_file_statistics_from_parquet_metadata(
