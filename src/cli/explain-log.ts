@@ -2,9 +2,12 @@ import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type { BatchPlan, LostRange } from '../checkpoint/records.ts';
 import type { RestartPoint } from '../checkpoint/restart-point.ts';
 import { type OffsetMap, setOffset } from '../core/offset-range.ts';
+import type { Log } from '../engine/host.ts';
 import type { KnownSource } from '../engine/known-source.ts';
+import { LeaderEpochs } from '../engine/leader-epochs.ts';
 import { checkIdentity, deletedError, findLostRanges } from '../engine/loss-check.ts';
 import type { SourceState } from '../engine/source-state.ts';
+import type { KafkaCluster } from '../kafka/cluster.ts';
 
 /** The log as the next run will find it. */
 export interface NextLog {
@@ -41,6 +44,33 @@ export async function checkNextLog(
   const lost = findLostRanges({ ...source, positions: planned }, state);
   return { positions: copy, lost: refuseLoss(lost, failOnDataLoss) };
 }
+
+/**
+ * As the next run does before it reads: has the log been cut off inside of what was read, by the leader epochs that the
+ * checkpoint knows (KIP-320)? Its offsets may look right. Throws DATA_LOSS.
+ */
+export async function checkTruncation(
+  checkpoint: Checkpoint,
+  start: RestartPoint,
+  cluster: KafkaCluster,
+  state: SourceState,
+  positions: OffsetMap,
+): Promise<void> {
+  const source = await knownSource(checkpoint);
+  if (source === null) return;
+  const planned = start.kind === 'rerun' ? start.batchId : checkpoint.latestPlanned;
+  const epochs = new LeaderEpochs();
+  if (planned !== null) {
+    if (start.kind === 'rerun' && (await checkpoint.prepared(planned)) !== null) return;
+    epochs.learn((await checkpoint.done(planned))?.funnel ?? []);
+    epochs.learnPlanned((await checkpoint.plan(planned))?.leaderEpochs ?? []);
+  }
+  const known = start.kind === 'rerun' ? positionsOf(await checkpoint.plan(start.batchId)) : positions;
+  await epochs.checkTruncation(cluster, { ...source, positions: known }, state, SILENT);
+}
+
+/** Nothing of `explain` is logged. */
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** The log that the newest plan is of; null where nothing was ever begun. */
 async function knownSource(checkpoint: Checkpoint): Promise<Omit<KnownSource, 'positions'> | null> {

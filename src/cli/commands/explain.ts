@@ -30,6 +30,7 @@ async function explain(context: CliContext, flags: ExplainFlags): Promise<void> 
     { openCheckpointReadOnly },
     { withBrokers },
     { explainNextBatch },
+    { checkTruncation },
     { observeSource },
     { findStartingPositions },
     { offsetsByTime, sameTime },
@@ -39,6 +40,7 @@ async function explain(context: CliContext, flags: ExplainFlags): Promise<void> 
     import('../checkpoint-view.ts'),
     import('../source-view.ts'),
     import('../explain-batch.ts'),
+    import('../explain-log.ts'),
     import('../../engine/source-state.ts'),
     import('../../engine/starting-positions.ts'),
     import('../../engine/offsets-by-time.ts'),
@@ -52,6 +54,7 @@ async function explain(context: CliContext, flags: ExplainFlags): Promise<void> 
   const asked = await withBrokers(config, deadlineMs, async (cluster) => {
     const state = await observeSource(cluster, config.source, before?.keys());
     const positions = before ?? (await findStartingPositions(cluster, config.source, state));
+    if (checkpoint.exists) await checkTruncation(checkpoint, checkpoint.restart(), cluster, state, positions);
     const hourAgo = await offsetsByTime(cluster, sameTime(state.partitions, BigInt(Date.now() - 3_600_000)));
     return { state, positions, hourAgo };
   });

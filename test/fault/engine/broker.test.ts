@@ -303,6 +303,10 @@ describe('the broker', () => {
     const shorter = await pipeline.run().catch((e: unknown) => e);
     expect(shorter).toMatchObject({ code: 'DATA_LOSS', exitCode: 3 });
     await fillOdd(after, topic, 1, 60, 20);
+    // What the next run would say, `explain` says before.
+    const explained = await pipeline.cli({ args: ['explain', '-c', `${pipeline.directory}/sluice.yaml`] });
+    expect(explained).toMatchObject({ code: 3, stdout: '' });
+    expect(explained.stderr).toMatch(/error DATA_LOSS: .*truncated/);
     const error = await pipeline.run().catch((e: unknown) => e);
     expect(error).toMatchObject({ code: 'DATA_LOSS', exitCode: 3, context: { topic, partition: 0 } });
     expect(String(error)).toMatch(/truncated/);
