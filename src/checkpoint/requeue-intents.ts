@@ -26,6 +26,7 @@ export interface RequeuedRecords {
 export interface RequeueIntent {
   requeueId: string;
   pipelineName: string;
+  quarantine: string;
   /** The data table. */
   table: string;
   uuid: string;
@@ -46,7 +47,20 @@ const KIND: FileKind = {
   maxBytes: 480 * 1024 * 1024,
 };
 
-/** The requeues of a checkpoint that are not finished: one file each, made without overwriting, removed at the end. */
+/** Is a requeue done, or must it never be? */
+export type RequeueDecision = 'go' | 'void';
+
+const DECISION: FileKind = {
+  holds: 'whether a requeue goes on',
+  repair: 'restore it from a copy',
+  maxBytes: 1024 * 1024,
+};
+
+/**
+ * The requeues of a checkpoint that are not finished. Each has a file that says what it is to do, and then a second one that
+ * decides about it, made without overwriting: the one that began it may say `go` after it has seen that no other file names
+ * the same records; anyone may say `void` before. Of two that name the same records at most one goes on.
+ */
 export class RequeueIntents {
   readonly #files: CheckpointFiles;
 
@@ -57,6 +71,33 @@ export class RequeueIntents {
   /** The location of the file of a requeue, as it stands in the mark of the table. */
   path(requeueId: string): string {
     return this.#files.path(fileName(requeueId));
+  }
+
+  /**
+   * Decides, unless it is decided: what holds is returned. `gone`: somebody has voided and removed it. Only the process that
+   * wrote the intent may say `go`, and must not say it again after an error.
+   */
+  async decide(
+    requeueId: string,
+    decision: RequeueDecision,
+    writer: Writer,
+    nowMs: number,
+  ): Promise<RequeueDecision | 'gone'> {
+    const name = decisionName(requeueId);
+    const bytes = formatEnvelope('requeue-decision', writer, nowMs, { requeueId, decision });
+    const made = await this.#files.createNew(name, bytes);
+    const found = made ? decision : ((await this.decision(requeueId)) ?? 'gone');
+    // Who removes a requeue removes its file first, and what was decided of it last.
+    return found === 'go' && !(await this.#files.exists(fileName(requeueId))) ? 'gone' : found;
+  }
+
+  async decision(requeueId: string): Promise<RequeueDecision | null> {
+    return this.#files.read(decisionName(requeueId), DECISION, (bytes) => {
+      const { record } = parseEnvelope('requeue-decision', bytes, (o) =>
+        o.oneOf('decision', ['go', 'void'] as const),
+      );
+      return record;
+    });
   }
 
   /** Ids are fresh, so that a file which is there already is this very one, its reply lost. */
@@ -78,8 +119,10 @@ export class RequeueIntents {
     return this.#files.read(fileName(requeueId), KIND, (bytes) => parse(bytes, requeueId));
   }
 
+  /** It is finished, or void. */
   async remove(requeueId: string): Promise<void> {
     await this.#files.delete(fileName(requeueId));
+    await this.#files.delete(decisionName(requeueId));
   }
 }
 
@@ -109,6 +152,10 @@ function fileName(requeueId: string): string {
   return `${DIRECTORY}/${requeueId}.json`;
 }
 
+function decisionName(requeueId: string): string {
+  return `${DIRECTORY}/${requeueId}.decision.json`;
+}
+
 function parse(bytes: Uint8Array, requeueId: string): Envelope<RequeueIntent> {
   const envelope = parseEnvelope('requeue', bytes, decode);
   if (envelope.record.requeueId !== requeueId)
@@ -128,6 +175,7 @@ function decode(o: JsonObject): RequeueIntent {
   return {
     requeueId: o.string('requeueId'),
     pipelineName: o.string('pipelineName'),
+    quarantine: o.string('quarantine'),
     table: o.string('table'),
     uuid: o.string('uuid'),
     commitId: o.string('commitId'),

@@ -5,7 +5,6 @@
  */
 import type { FileIO } from '../storage/file-io.ts';
 import type { ManifestFile } from './manifest-list.ts';
-import { markerOf } from './marker.ts';
 import {
   ancestorsOf,
   propertyAsInteger,
@@ -13,6 +12,7 @@ import {
   type SnapshotRef,
   type TableMetadata,
 } from './metadata.ts';
+import { isOwnSnapshot } from './requeue-marker.ts';
 import type { ManifestLists } from './table-files.ts';
 
 export interface SnapshotExpiry {
@@ -87,7 +87,7 @@ export function selectExpired(
   const chain = ancestorsOf(metadata, ref);
   const kept = retainedCount(chain, retentionOf(metadata, metadata.refs.get(ref), policy), nowMs, 1);
   const below = chain.slice(kept);
-  const foreign = below.findIndex((s) => markerOf(s) === null);
+  const foreign = below.findIndex((s) => !isOwnSnapshot(s));
   const ours = foreign === -1 ? below : below.slice(0, foreign);
   if (ours.length === 0) return [];
   const retained = new Set<bigint>();

@@ -12,6 +12,8 @@ export interface FileChunk {
   readonly codec: number;
   readonly encodings: readonly number[];
   readonly valueCount: number;
+  /** Of all its pages, as the footer says. */
+  readonly uncompressedBytes: number;
   /** The pages are bytes [start, end). */
   readonly start: number;
   readonly end: number;
@@ -133,6 +135,7 @@ function parseChunk(chunk: ThriftStruct, sizeBytes: number): FileChunk {
     codec: count(meta[4], 'codec'),
     encodings: Array.isArray(meta[2]) ? meta[2].map((e) => count(e, 'encoding')) : [],
     valueCount: count(meta[5], 'values'),
+    uncompressedBytes: meta[6] === undefined ? 0 : count(meta[6], 'uncompressed size of a column chunk'),
     start,
     end,
   };

@@ -1,7 +1,13 @@
 import { SluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { createSink } from './column-sink.ts';
-import { type FileMetadata, guarded, invalidFile, readFileMetadata } from './file-metadata.ts';
+import {
+  type FileMetadata,
+  type FileRowGroup,
+  guarded,
+  invalidFile,
+  readFileMetadata,
+} from './file-metadata.ts';
 import type { FileField } from './file-schema.ts';
 import { ForeignColumnReader } from './foreign-reader.ts';
 import { NestedSink, type ReadVector } from './nested-reader.ts';
@@ -16,6 +22,11 @@ export type { ReadList, ReadMap, ReadStruct, ReadVector } from './nested-reader.
 export const CHUNK_ROWS = 65_536;
 /** The same where a column is nested: its rows may hold many values each. */
 export const NESTED_CHUNK_ROWS = 4096;
+
+export interface ReadOptions {
+  /** Chunks have fewer rows where those would take more bytes than this, by the average of their row group. */
+  chunkBytes?: number;
+}
 
 /** Rows [firstRow, firstRow + rowCount) of the file. */
 export interface RowChunk {
@@ -48,20 +59,22 @@ export async function readColumns(
   path: string,
   columns: ReadonlyArray<number | string>,
   onChunk: (chunk: RowChunk) => void | Promise<void>,
+  options: ReadOptions = {},
 ): Promise<number> {
   const metadata = await readFileMetadata(io, path);
   const foreign = new ForeignColumnReader(io, path, metadata);
   const file: OpenFile = { io, path, metadata, foreign };
   const fields = columns.map((wanted) => findField(metadata, path, wanted));
   const isFlat = fields.every((field) => field.kind === 'leaf');
-  const chunkRows = isFlat ? CHUNK_ROWS : NESTED_CHUNK_ROWS;
+  const mostRows = isFlat ? CHUNK_ROWS : NESTED_CHUNK_ROWS;
   const selected = fields.map((field) =>
-    field.kind === 'leaf' ? flatColumn(file, field, chunkRows) : nestedColumn(file, field),
+    field.kind === 'leaf' ? flatColumn(file, field, mostRows) : nestedColumn(file, field),
   );
   const vectors = selected.map((column) => column.vector);
   let firstRow = 0;
   for (let group = 0; group < metadata.rowGroups.length; group++) {
     for (const column of selected) await column.open(group);
+    const chunkRows = rowsAtOnce(metadata.rowGroups[group], fields, mostRows, options);
     for (let left = metadata.rowGroups[group].rowCount; left > 0; ) {
       const rowCount = Math.min(left, chunkRows);
       for (let i = 0; i < selected.length; i++)
@@ -72,6 +85,18 @@ export async function readColumns(
     }
   }
   return firstRow;
+}
+
+function rowsAtOnce(
+  { chunks, rowCount }: FileRowGroup,
+  fields: readonly FileField[],
+  mostRows: number,
+  { chunkBytes = Number.POSITIVE_INFINITY }: ReadOptions,
+): number {
+  let bytes = 0;
+  for (const { firstColumn, columnCount } of fields)
+    for (let i = 0; i < columnCount; i++) bytes += chunks[firstColumn + i].uncompressedBytes;
+  return Math.max(1, Math.min(mostRows, Math.floor((chunkBytes / Math.max(1, bytes)) * rowCount)));
 }
 
 interface OpenFile {
