@@ -17,6 +17,8 @@ export interface KafkaClientOptions {
   readonly kafka: Record<string, string>;
   /** For how long a failing request is tried again before the run stops (`kafka.request.deadline`). */
   readonly requestDeadlineMs: number;
+  /** What the deadline is called where it was not `kafka.request.deadline` that set it: `--timeout`. */
+  readonly deadlineName?: string;
   readonly random?: () => number;
   /** Milliseconds on a clock that never goes back. */
   readonly now?: () => number;

@@ -119,6 +119,7 @@ export class ClusterView {
   get retryOptions(): RetryOptions {
     return {
       deadlineMs: this.options.requestDeadlineMs,
+      deadlineName: this.options.deadlineName,
       random: this.options.random ?? Math.random,
       now: this.options.now ?? (() => performance.now()),
       signal: this.closing.signal,

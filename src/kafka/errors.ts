@@ -84,13 +84,19 @@ export function connectionError(
 }
 
 /** What was still being tried when the deadline passed. Keeps the kind of the last error. */
-export function deadlineError(doing: string, elapsedMs: number, tries: number, last: unknown): SluiceError {
+export function deadlineError(
+  doing: string,
+  elapsedMs: number,
+  tries: number,
+  last: unknown,
+  deadline = 'kafka.request.deadline',
+): SluiceError {
   const code: ErrorCode =
     last instanceof SluiceError && last.code !== 'BROKER_UNREACHABLE' ? last.code : 'BROKER_UNREACHABLE';
   const context = last instanceof SluiceError ? last.context : {};
   return new SluiceError(
     code,
-    `gave up ${doing} after ${(elapsedMs / 1000).toFixed(1)} s and ${tries} tries (kafka.request.deadline); ` +
+    `gave up ${doing} after ${(elapsedMs / 1000).toFixed(1)} s and ${tries} tries (${deadline}); ` +
       `the last error was: ${messageOf(last)}`,
     { retryable: true, context: { ...context, doing, elapsedMs, tries }, cause: last },
   );

@@ -10,6 +10,8 @@ const LONGEST_WAIT_MS = 3000;
 export interface RetryOptions {
   /** No new try begins after this long, counted from the first. */
   readonly deadlineMs: number;
+  /** What a person can change it by; `kafka.request.deadline` where it is left out. */
+  readonly deadlineName?: string;
   readonly random: () => number;
   /** Milliseconds on a clock that never goes back. */
   readonly now: () => number;
@@ -54,7 +56,7 @@ export async function retrying<T>(
       if (!(e instanceof SluiceError) || !e.retryable) throw e;
       const waitMs = backoffMs(tries - 1, random);
       const elapsed = now() - start;
-      if (elapsed + waitMs > deadlineMs) throw deadlineError(doing, elapsed, tries, e);
+      if (elapsed + waitMs > deadlineMs) throw deadlineError(doing, elapsed, tries, e, options.deadlineName);
       options.onRetry?.(e, tries, waitMs);
       await sleep(waitMs, signal);
     }
