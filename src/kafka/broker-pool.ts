@@ -29,6 +29,8 @@ export class BrokerPool {
   private readonly token: TokenFunction;
   private security: Promise<BrokerSecurity> | null = null;
   private readonly open = new Map<string, Promise<BrokerConnection>>();
+  /** The connections of `open` that were made. */
+  private readonly made = new Map<string, BrokerConnection>();
   private readonly dedicated = new Set<BrokerConnection>();
   /** When a connection was last lost, or could not be made, by address. */
   private readonly failedAt = new Map<string, number>();
@@ -59,8 +61,8 @@ export class BrokerPool {
   }
 
   /**
-   * A connection to whichever broker answers: a known broker, else a bootstrap address; those that failed a moment ago
-   * come last. A broker that hangs costs a whole time-out each time it is asked.
+   * A connection to whichever broker answers: the open one, else a known broker, else a bootstrap address; those that
+   * failed a moment ago come last. A broker that hangs costs a whole time-out each time it is asked.
    */
   async any(): Promise<BrokerConnection> {
     const tried: string[] = [];
@@ -90,6 +92,12 @@ export class BrokerPool {
     this.open.clear();
   }
 
+  /** What the broker asked by `any` says leads nowhere: it may not have heard of a change yet. Another is asked next. */
+  preferAnother(): void {
+    const [[name]] = this.candidates();
+    this.failedAt.set(name, this.now());
+  }
+
   private candidates(): (readonly [string, BrokerAddress])[] {
     const all = new Map<string, BrokerAddress>();
     for (const address of [...this.brokers.values(), ...this.settings.bootstrap]) {
@@ -97,15 +105,14 @@ export class BrokerPool {
       if (!all.has(name)) all.set(name, address);
     }
     const since = this.now() - SHUNNED_MS;
-    const failed = ([name]: readonly [string, unknown]): number => {
-      const at = this.failedAt.get(name) ?? Number.NEGATIVE_INFINITY;
-      return at > since ? at : Number.NEGATIVE_INFINITY;
+    // Open ones first, then as they are named; at the end those that failed, the one first that had longest to recover.
+    const rank = (name: string): number => {
+      const failedAt = this.failedAt.get(name) ?? Number.NEGATIVE_INFINITY;
+      if (failedAt > since) return failedAt - since;
+      return this.made.get(name)?.usable === true ? -1 : 0;
     };
-    // A stable sort: without failures the order stays, and of those that failed the one that had longest to recover is first.
-    return [...all].sort((a, b) => {
-      const [one, other] = [failed(a), failed(b)];
-      return one === other ? 0 : one - other;
-    });
+    const ranked = [...all].map((candidate) => ({ candidate, rank: rank(candidate[0]) }));
+    return ranked.sort((a, b) => a.rank - b.rank).map(({ candidate }) => candidate);
   }
 
   private now(): number {
@@ -131,7 +138,9 @@ export class BrokerPool {
     const opening = this.connect(address);
     this.open.set(name, opening);
     try {
-      return await opening;
+      const connection = await opening;
+      this.made.set(name, connection);
+      return connection;
     } catch (e) {
       if (this.open.get(name) === opening) this.open.delete(name);
       throw e;

@@ -63,6 +63,8 @@ export interface EpochEndOffset extends TopicPartition {
   readonly endOffset: bigint;
 }
 
+/** After so many failures in a row another broker is asked for the metadata. */
+export const TRIES_OF_ONE_BROKER = 4;
 /** How often a topic may be missing from the metadata in a row before it counts as deleted. */
 const MISSING_TRIES = 4;
 
@@ -273,6 +275,7 @@ export class ClusterView {
     const onRetry = (error: SluiceError, tries: number, waitMs: number) => {
       // The first failures may be a blip; from the third on somebody who watches wants to know why nothing moves.
       const level = tries <= 2 ? 'debug' : 'warn';
+      if (tries % TRIES_OF_ONE_BROKER === 0) this.pool.preferAnother();
       this.log({
         level,
         msg: `${doing}: will try again`,

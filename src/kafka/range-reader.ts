@@ -3,6 +3,7 @@ import { SluiceError } from '../errors.ts';
 import { BROKER_ERROR } from './broker-errors.ts';
 import type { ClusterMetadata, KafkaClientOptions } from './cluster.ts';
 import { KafkaCluster } from './cluster.ts';
+import { TRIES_OF_ONE_BROKER } from './cluster-view.ts';
 import type { BrokerConnection } from './connection.ts';
 import { deadlineError, kafkaErrorOf, topicReplaced } from './errors.ts';
 import type { FetchedPart } from './fetch.ts';
@@ -364,6 +365,7 @@ class RangeReader implements LaneOwner {
       if (last !== null)
         this.log(state.failures === 0 ? 'info' : 'warn', `${doing}: will try again`, { error: last });
       state.failures++;
+      if (state.failures % TRIES_OF_ONE_BROKER === 0) this.cluster.pool.preferAnother();
       try {
         if (first) await this.examine(state, trouble);
         first = false;

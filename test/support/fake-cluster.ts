@@ -298,8 +298,7 @@ export class FakeBroker {
     r.int32(); // min bytes
     const maxBytes = r.int32();
     const isolation = r.int8();
-    r.int32(); // session id
-    r.int32(); // session epoch
+    if (r.int32() !== 0 || r.int32() !== -1) r.fail('a fetch session, which a restart of a broker loses');
     const topics = r.array(() => {
       const key = byId ? r.uuid()! : r.string();
       const partitions = r.array(() => {

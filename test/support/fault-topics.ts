@@ -45,22 +45,33 @@ export async function createTopic(
   return topic;
 }
 
-/** Sends `count` odd records to each partition, in batches of `batchSize`; goes on counting where the partition ends. */
+/**
+ * Sends `count` odd records to each partition, in batches of `batchSize`; goes on counting where the partition ends.
+ * `padBytes` more in each value that is not null.
+ */
 export async function fillOdd(
   produced: Produced,
   topic: string,
   partitions: number,
   count: number,
   batchSize = 40,
+  padBytes = 0,
 ): Promise<void> {
   for (let partition = 0; partition < partitions; partition++) {
     const first = produced.of(topic, partition).size;
     for (let n = first; n < first + count; n += batchSize) {
       const size = Math.min(batchSize, first + count - n);
-      const records = Array.from({ length: size }, (_, i) => oddRecord(topic, partition, n + i));
+      const records = Array.from({ length: size }, (_, i) =>
+        padded(oddRecord(topic, partition, n + i), n + i, padBytes),
+      );
       await produced.send(topic, partition, records);
     }
   }
+}
+
+function padded(record: RecordToSend, n: number, bytes: number): RecordToSend {
+  if (record.value === null || bytes === 0) return record;
+  return { ...record, value: Buffer.concat([record.value, Buffer.alloc(bytes, (n % 26) + 65)]) };
 }
 
 export interface FaultTopics {

@@ -1,12 +1,23 @@
 /** What an operator does to a cluster of several brokers: where replicas lie, who leads, who is throttled. */
 import { randomBytes } from 'node:crypto';
 import { Admin } from '@platformatic/kafka';
-import type { KafkaCluster } from '../../src/kafka/cluster.ts';
+import { KafkaCluster } from '../../src/kafka/cluster.ts';
 import type { Api } from '../../src/kafka/messages/api.ts';
 import type { WireReader } from '../../src/kafka/wire.ts';
-import { withCluster } from './kafka-topics.ts';
+import { testClient } from './read-collector.ts';
 
 const TIMEOUT_MS = 20_000;
+
+/** A client that does not wait long for a broker that hangs. */
+async function withAdmin<T>(bootstrap: string, work: (cluster: KafkaCluster) => Promise<T>): Promise<T> {
+  const kafka = { 'socket.connection.setup.timeout.ms': '1000' };
+  const cluster = await KafkaCluster.connect(testClient(bootstrap, { kafka }));
+  try {
+    return await work(cluster);
+  } finally {
+    await cluster.close();
+  }
+}
 
 /** Creates a topic whose partitions lie on the brokers named, the leader first. */
 export async function createPlacedTopic(
@@ -16,7 +27,7 @@ export async function createPlacedTopic(
   config: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const topic = `sluice-test-${prefix}-${randomBytes(4).toString('hex')}`;
-  await withCluster(bootstrap, async (cluster) => {
+  await withAdmin(bootstrap, async (cluster) => {
     await ask(cluster, createTopic, { topic, placement, config: Object.entries(config) });
     for (const [partition, [leader]] of placement.entries())
       await awaitLeader(cluster, topic, partition, leader);
@@ -31,7 +42,7 @@ export async function moveLeader(
   partition: number,
   replicas: readonly number[],
 ): Promise<void> {
-  await withCluster(bootstrap, async (cluster) => {
+  await withAdmin(bootstrap, async (cluster) => {
     await ask(cluster, reassign, { topic, partition, replicas });
     await elect(cluster, topic, partition, PREFERRED);
     await awaitLeader(cluster, topic, partition, replicas[0]);
@@ -40,7 +51,7 @@ export async function moveLeader(
 
 /** Elects a leader from any replica that lives, in step with the others or not. */
 export async function electUnclean(bootstrap: string, topic: string, partition: number): Promise<void> {
-  await withCluster(bootstrap, (cluster) => elect(cluster, topic, partition, UNCLEAN));
+  await withAdmin(bootstrap, (cluster) => elect(cluster, topic, partition, UNCLEAN));
 }
 
 /** `consumer_byte_rate` of a client id; null takes it away. */
@@ -68,23 +79,19 @@ export async function throttleClient(
   }
 }
 
-/** The broker that leads a partition now. */
-export async function leaderNow(bootstrap: string, topic: string, partition: number): Promise<number> {
-  return withCluster(bootstrap, async (cluster) => {
-    const { topics } = await cluster.metadata([topic]);
-    return topics[0].partitions[partition].leader;
-  });
+/** Resolves when the metadata name `leader` (-1: none) as the leader of a partition. */
+export function leads(bootstrap: string, topic: string, partition: number, leader: number): Promise<void> {
+  return withAdmin(bootstrap, (cluster) => awaitLeader(cluster, topic, partition, leader));
 }
 
-/** Brokers learn of a change one after another: asked until all of them name the leader. */
-export async function awaitLeader(
+async function awaitLeader(
   cluster: KafkaCluster,
   topic: string,
   partition: number,
   leader: number,
 ): Promise<void> {
   for (;;) {
-    const { topics } = await cluster.metadata([topic]);
+    const { topics } = await cluster.metadataNow([topic]);
     if (topics[0]?.partitions[partition]?.leader === leader) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -4,7 +4,7 @@
  * paused without the cluster losing its head. Only with Java: containers have no loopback in common.
  */
 import { kafkaRuntime, newClusterId } from '../../scripts/lib/kafka.mjs';
-import { freePort } from '../../scripts/lib/net.mjs';
+import { freePort, probe } from '../../scripts/lib/net.mjs';
 import { type Broker, startBroker } from './kafka.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
@@ -19,7 +19,7 @@ export interface ClusterBroker {
   kill(): Promise<void>;
   /** A clean stop: it hands on its leaderships first. */
   stop(): Promise<void>;
-  /** Back on the same data and port. */
+  /** Back on the same data and port. Its proxy is healed at once: a hold that is set after the call holds from the first byte on. */
   start(): Promise<void>;
   /** SIGSTOP: connections stay and can be made, but nothing answers. */
   pause(): void;
@@ -31,8 +31,10 @@ export interface TestCluster {
   readonly brokers: readonly ClusterBroker[];
   /** All of them, through their proxies. */
   readonly bootstrap: string;
+  /** Past the proxies, also after the metadata: for what the test itself does and for what it compares with. */
+  readonly inside: string;
   broker(id: number): ClusterBroker;
-  /** Every broker runs, listens and is not held up; for after a test that left one in trouble. */
+  /** Every broker runs, listens, is not held up, and is known to all; for after a test that left one in trouble. */
   heal(): Promise<void>;
   close(): Promise<void>;
 }
@@ -60,6 +62,7 @@ const COMMON = {
   'auto.leader.rebalance.enable': false,
 };
 
+/** `properties` of controller and brokers. */
 export async function startKafkaCluster(
   properties: Record<string, string | number | boolean> = {},
 ): Promise<TestCluster> {
@@ -87,6 +90,7 @@ export async function startKafkaCluster(
     }),
   ];
   const ports = [controllerPort];
+  const insidePorts: number[] = [];
   const proxies: TcpProxy[] = [];
   for (let id = 1; id <= BROKERS; id++) {
     const proxy = await TcpProxy.listen();
@@ -94,6 +98,7 @@ export async function startKafkaCluster(
     const port = await freePort(ports);
     const internalPort = await freePort([...ports, port]);
     ports.push(port, internalPort);
+    insidePorts.push(internalPort);
     proxy.target = { host: '127.0.0.1', port };
     starting.push(
       startBroker({
@@ -124,16 +129,19 @@ export async function startKafkaCluster(
   return new LocalCluster(
     controller,
     processes.map((process, i) => new LocalMember(i + 1, process, proxies[i])),
+    insidePorts.map((port) => `127.0.0.1:${port}`).join(','),
   );
 }
 
 class LocalCluster implements TestCluster {
   readonly brokers: readonly LocalMember[];
+  readonly inside: string;
   private readonly controller: Broker;
 
-  constructor(controller: Broker, brokers: readonly LocalMember[]) {
+  constructor(controller: Broker, brokers: readonly LocalMember[], inside: string) {
     this.controller = controller;
     this.brokers = brokers;
+    this.inside = inside;
   }
 
   get bootstrap(): string {
@@ -146,6 +154,10 @@ class LocalCluster implements TestCluster {
 
   async heal(): Promise<void> {
     await Promise.all(this.brokers.map((b) => b.start()));
+    const known = async ({ process: { host, port } }: LocalMember): Promise<number> =>
+      (await probe(host, port)).brokers.length;
+    for (const broker of this.brokers)
+      while ((await known(broker)) < BROKERS) await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
   async close(): Promise<void> {
@@ -183,9 +195,9 @@ class LocalMember implements ClusterBroker {
 
   async start(): Promise<void> {
     this.resume();
+    this.proxy.heal();
     await this.process.start();
     await this.proxy.up();
-    this.proxy.heal();
   }
 
   pause(): void {
