@@ -3,7 +3,7 @@ import { type AvroSchema, AvroSchemaFault, describe } from './avro-schema.ts';
 /** Bytes that a default may take. */
 const MAX_BYTES = 1024 * 1024;
 /** Characters of a path: names joined by dots. */
-const MAX_PATH = 10_000;
+const MAX_PATH = 2000;
 
 /**
  * The binary form of a field's default (Avro spec, "field default values"): so a default is read into columns as a value

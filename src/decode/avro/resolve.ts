@@ -73,7 +73,7 @@ function namesAgree(
 }
 
 class Comparison {
-  private readonly met = new Map<AvroSchema, Set<AvroSchema>>();
+  private readonly results = new Map<AvroRecord, Map<AvroSchema, string | null>>();
 
   /**
    * Why no value of the writer's type can be read as the reader's, or null where some can: an enum without a symbol, or a
@@ -103,10 +103,18 @@ class Comparison {
   }
 
   private records(writer: AvroRecord, reader: AvroRecord): string | null {
-    const met = this.met.get(writer) ?? new Set();
-    // A pair under way is taken to fit; what does not is found where it stands.
-    if (met.has(reader)) return null;
-    this.met.set(writer, met.add(reader));
+    const results = this.results.get(writer) ?? new Map<AvroSchema, string | null>();
+    this.results.set(writer, results);
+    const known = results.get(reader);
+    if (known !== undefined) return known;
+    // A pair under way is taken to fit: what does not is found where it stands.
+    results.set(reader, null);
+    const found = this.fields(writer, reader);
+    results.set(reader, found);
+    return found;
+  }
+
+  private fields(writer: AvroRecord, reader: AvroRecord): string | null {
     for (const field of reader.fields) {
       const from = writerFieldOf(writer, field);
       if (from === undefined) {
