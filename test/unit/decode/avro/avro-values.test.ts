@@ -8,6 +8,8 @@ import {
   field,
   hex,
   type Plain,
+  rowsOf,
+  valuesOf,
 } from '../../../support/avro.ts';
 
 /** What becomes of one field's bytes in a column: the value, or the fault. */
