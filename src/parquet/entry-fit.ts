@@ -44,6 +44,7 @@ export class EntryFit {
     const present = this.leaf.maxDefinitionLevel;
     const width = this.leaf.width || 1;
     const starts = vector?.kind === 'bytes' ? vector.starts : undefined;
+    if (this.fitsWhole(room, levels, entry, vector, rows, value, valueCount)) return;
     this.entry = entry;
     this.value = value;
     this.rows = 0;
@@ -66,5 +67,28 @@ export class EntryFit {
       this.value = values;
     }
     if (values !== valueCount) throw new RangeError(`${valueCount} values for ${values} levels`);
+  }
+
+  /** Takes all at once where even the bytes between the first and the last value fit. */
+  private fitsWhole(
+    room: PageRoom,
+    { repetition, length }: Levels,
+    entry: number,
+    vector: FlatVector | undefined,
+    rows: Int32Array,
+    value: number,
+    valueCount: number,
+  ): boolean {
+    let bytes = (valueCount - value) * (this.leaf.width || 1);
+    if (vector?.kind === 'bytes' && valueCount > value)
+      bytes = vector.starts[rows[valueCount - 1] + 1] - vector.starts[rows[value]];
+    if (bytes > room.bytes || length - entry > room.entries) return false;
+    let count = 0;
+    for (let i = entry; i < length; i++) count += repetition[i] === 0 ? 1 : 0;
+    if (count > room.rows) return false;
+    this.entry = length;
+    this.value = valueCount;
+    this.rows = count;
+    return true;
   }
 }

@@ -44,13 +44,35 @@ export class RunLengthEncoder {
   }
 
   /** Appends values[from, until). */
-  appendAll(values: Uint8Array, from: number, until: number): void {
+  appendAll(values: Uint8Array | Int32Array, from: number, until: number): void {
+    const { group } = this;
     for (let i = from; i < until; ) {
-      const value = values[i];
-      let end = i + 1;
-      while (end < until && values[end] === value) end++;
-      this.append(value, end - i);
-      i = end;
+      if (this.runLength > 0) {
+        const start = i;
+        while (i < until && values[i] === this.runValue) i++;
+        this.runLength += i - start;
+        if (i === until) return;
+        this.endRun();
+      }
+      while (this.groupSize > 0 && i < until) this.pack(values[i++]);
+      if (i + 8 > until) {
+        for (; i < until; i++) this.append(values[i], 1);
+        return;
+      }
+      const first = values[i];
+      let same = true;
+      for (let j = 0; j < 8; j++) {
+        group[j] = values[i + j];
+        same &&= group[j] === first;
+      }
+      i += 8;
+      if (same) {
+        this.runValue = first;
+        this.runLength = 8;
+      } else {
+        this.groupSize = 8;
+        this.writeGroup();
+      }
     }
   }
 

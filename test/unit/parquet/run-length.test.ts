@@ -66,6 +66,40 @@ describe('RLE and bit-packing hybrid', () => {
     );
   });
 
+  it('is the same whether values come one by one or in stretches', () => {
+    const stretches = fc.integer({ min: 1, max: 8 }).chain((bitWidth) =>
+      fc.tuple(
+        fc.constant(bitWidth),
+        fc.array(
+          fc.oneof(
+            fc
+              .tuple(fc.nat(2 ** bitWidth - 1), fc.integer({ min: 1, max: 30 }))
+              .map(([v, n]) => Array(n).fill(v)),
+            fc.array(fc.nat(2 ** bitWidth - 1), { maxLength: 30 }),
+          ),
+          { maxLength: 20 },
+        ),
+        fc.func(fc.boolean()),
+      ),
+    );
+    fc.assert(
+      fc.property(stretches, ([bitWidth, list, asRun]) => {
+        const encoder = new RunLengthEncoder(bitWidth);
+        list.forEach((values: number[], i) => {
+          const bytes = Uint8Array.of(99, ...values, 99);
+          if (!asRun(i)) encoder.appendAll(bytes, 1, 1 + values.length);
+          else for (const value of values) encoder.append(value, 1);
+        });
+        const expected = list.flat();
+        expect(decode(encoder.finish(), bitWidth, expected.length)).toEqual(expected);
+      }),
+      { numRuns: 500 },
+    );
+    const run = new RunLengthEncoder(1);
+    for (let i = 0; i < 10; i++) run.appendAll(new Uint8Array(100_000).fill(1), 0, 100_000);
+    expect(run.finish()).toEqual(encode(1, [[1, 1_000_000]]));
+  });
+
   it('can be used again after clear', () => {
     const encoder = new RunLengthEncoder(2);
     encoder.append(3, 5);
