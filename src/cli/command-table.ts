@@ -9,6 +9,11 @@ export interface CommandEntry {
 }
 
 export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'init',
+    summary: 'Look at a topic and print a pipeline file for it',
+    load: () => import('./commands/init.ts'),
+  },
   { name: 'run', summary: 'Run a pipeline', load: () => import('./commands/run.ts') },
   {
     name: 'validate',

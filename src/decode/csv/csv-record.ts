@@ -33,7 +33,7 @@ export class CsvRecord {
   private used = 0;
 
   /** Throws CONFIG_INVALID for marks that are not one ASCII character each, or that are the same. */
-  constructor(format: CsvFormat, maxFields: number) {
+  constructor(format: Pick<CsvFormat, 'delimiter' | 'quote' | 'escape'>, maxFields: number) {
     this.delimiter = markOf('delimiter', format.delimiter);
     this.quote = markOf('quote', format.quote);
     this.escapeMark = markOf('escape', format.escape);
