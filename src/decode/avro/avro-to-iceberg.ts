@@ -33,20 +33,28 @@ const MAX_PRECISION = 38;
  * The columns that hold the values of an Avro schema, with fresh ids from 1. A field that is a union with null is optional,
  * any other is required. Unions of several types are structs of `member0`, `member1`..., as Spark's SchemaConverters has
  * them; an enum is a string, a fixed is fixed (a duration too: twelve bytes, as Avro writes them). Fields that can only be
- * null have no column. Throws REGISTRY_SCHEMA for a schema that cannot be parsed, that holds itself (with the path), or
- * that no table can hold.
+ * null have no column. Throws REGISTRY_SCHEMA for a schema that cannot be parsed, UNSUPPORTED for one that has no columns: it
+ * holds itself (with the path), or no table can hold its types.
  */
 export function avroToIceberg(
   schemaText: string,
   references: RegisteredSchema['references'] = [],
   options: AvroTypeOptions = {},
 ): StructType {
+  const schema = attempt('REGISTRY_SCHEMA', 'the Avro schema is not usable', () =>
+    parseAvroSchema(schemaText, references),
+  );
+  return attempt('UNSUPPORTED', 'the Avro schema has no columns', () =>
+    assignFieldIds(new TypeMaker(options).root(schema)),
+  );
+}
+
+function attempt<T>(code: 'REGISTRY_SCHEMA' | 'UNSUPPORTED', what: string, make: () => T): T {
   try {
-    const schema = parseAvroSchema(schemaText, references);
-    return assignFieldIds(new TypeMaker(options).root(schema));
+    return make();
   } catch (e) {
     if (!(e instanceof AvroSchemaFault)) throw e;
-    throw new SluiceError('REGISTRY_SCHEMA', `the Avro schema makes no table: ${e.message}`, { cause: e });
+    throw new SluiceError(code, `${what}: ${e.message}`, { cause: e });
   }
 }
 

@@ -26,7 +26,7 @@ import { missingColumnOp, ReaderDefaultOp } from './default-ops.ts';
 import { leafOp } from './leaf-compiler.ts';
 import { ListOp, MapOp, MemberOp, OptionalOp, RecordOp, type RecordStep, UnionOp } from './nested-ops.ts';
 import { FaultOp, NOTHING, NullOp, type Op } from './op.ts';
-import { branchFor, differs, missingField, writerFieldOf } from './resolve.ts';
+import { branchFor, differs, missingField, pairFields } from './resolve.ts';
 import { SkipCompiler } from './skip-ops.ts';
 import { isMemberStruct, memberName, memberStructFor } from './union-members.ts';
 import { TextOp } from './value-ops.ts';
@@ -36,6 +36,11 @@ export interface Target {
   readonly type: IcebergType;
   readonly column: TypedColumn;
   readonly required: boolean;
+}
+
+/** A field of a struct. */
+interface FieldTarget extends Target {
+  readonly field: NestedField;
 }
 
 /** The columns of the table as one struct; `except` names one that records do not fill. */
@@ -135,66 +140,66 @@ export class PlanCompiler {
   }
 
   private record(writer: AvroRecord, reader: AvroRecord | null, type: StructType, column: StructColumn): Op {
+    const free = new Map(type.fields.map((field, at) => [field.name, targetOf(field, column, at)]));
     const steps: RecordStep[] = [];
-    const filled = new Set<NestedField>();
-    const columnOf = (name: string): number => {
-      const isRoot = column === this.root.column;
-      return isRoot && name === this.root.except ? -1 : type.fields.findIndex((field) => field.name === name);
-    };
-    const readerFields = reader === null ? null : fieldsRead(writer, reader);
-    for (const field of writer.fields) {
-      const readerField = readerFields?.get(field);
-      if (readerFields !== null && readerField === undefined) {
-        steps.push({ name: field.name, op: this.skips.skip(field.schema) });
-        continue;
-      }
-      const at = columnOf((readerField ?? field).name);
-      if (at < 0) steps.push({ name: field.name, op: this.skips.unknown(field.schema) });
-      else {
-        filled.add(type.fields[at]);
-        const op = this.value(
-          field.schema,
-          readerField?.schema ?? null,
-          targetOf(type.fields[at], column, at),
-        );
-        steps.push({ name: type.fields[at].name, op });
-      }
-    }
-    if (reader !== null) this.addReaderDefaults(writer, reader, type, column, steps, filled, columnOf);
-    type.fields.forEach((field, at) => {
-      if (filled.has(field)) return;
-      const own = column.fields[at] as TypedColumn;
-      const isExcept = column === this.root.column && field.name === this.root.except;
-      steps.push({ name: field.name, op: isExcept ? new NullOp(own) : missingColumnOp(field, own) });
-    });
+    const except = column === this.root.column ? this.root.except : null;
+    const kept = except === null ? undefined : this.take(free, except);
+    if (kept !== undefined) steps.push({ name: kept.field.name, op: new NullOp(kept.column) });
+    if (reader === null) {
+      for (const field of writer.fields) steps.push(this.fieldStep(field, null, field.name, free));
+    } else this.addResolved(writer, reader, steps, free);
+    for (const { field, column: own } of free.values())
+      steps.push({ name: field.name, op: missingColumnOp(field, own) });
     return new RecordOp(
       column,
       steps.filter((step) => step.op !== NOTHING),
     );
   }
 
-  /** Fields of the reader that the writer does not have: their defaults; without one no record can be read. */
-  private addReaderDefaults(
+  /** The column of a name, which from then on is no longer free. */
+  private take(free: Map<string, FieldTarget>, name: string): FieldTarget | undefined {
+    const target = free.get(name);
+    free.delete(name);
+    return target;
+  }
+
+  private fieldStep(
+    from: AvroField,
+    reader: AvroSchema | null,
+    name: string,
+    free: Map<string, FieldTarget>,
+  ): RecordStep {
+    const target = this.take(free, name);
+    const op =
+      target === undefined ? this.skips.unknown(from.schema) : this.value(from.schema, reader, target);
+    return { name, op };
+  }
+
+  /** Fields that the reader does not have are passed over; those that the writer does not have get the reader's defaults. */
+  private addResolved(
     writer: AvroRecord,
     reader: AvroRecord,
-    type: StructType,
-    column: StructColumn,
     steps: RecordStep[],
-    filled: Set<NestedField>,
-    columnOf: (name: string) => number,
+    free: Map<string, FieldTarget>,
   ): void {
-    for (const field of reader.fields) {
-      if (writerFieldOf(writer, field) !== undefined) continue;
-      const at = columnOf(field.name);
-      if (field.default === undefined) {
-        steps.unshift({ name: field.name, op: fault(missingField(field)) });
-        if (at >= 0) filled.add(type.fields[at]);
-      } else if (at >= 0) {
-        filled.add(type.fields[at]);
-        const bytes = defaultBytes(field.schema, field.default, field.name);
-        const value = this.value(field.schema, field.schema, targetOf(type.fields[at], column, at));
-        steps.push({ name: field.name, op: new ReaderDefaultOp(bytes, value) });
-      }
+    const pairs = pairFields(writer, reader);
+    const readAs = new Map([...pairs].map(([field, from]) => [from, field]));
+    const missing = reader.fields.filter((field) => !pairs.has(field));
+    for (const field of missing) {
+      // Without a default no record can be read, whether a column takes the field or not.
+      if (field.default === undefined) steps.push({ name: field.name, op: fault(missingField(field)) });
+    }
+    for (const from of writer.fields) {
+      const field = readAs.get(from);
+      if (field === undefined) steps.push({ name: from.name, op: this.skips.skip(from.schema) });
+      else steps.push(this.fieldStep(from, field.schema, field.name, free));
+    }
+    for (const field of missing) {
+      const target = this.take(free, field.name);
+      if (target === undefined || field.default === undefined) continue;
+      const bytes = defaultBytes(field.schema, field.default, field.name);
+      const value = this.value(field.schema, field.schema, target);
+      steps.push({ name: field.name, op: new ReaderDefaultOp(bytes, value) });
     }
   }
 
@@ -228,16 +233,6 @@ export class PlanCompiler {
   }
 }
 
-/** For each of the writer's fields that the reader has: the reader's field. */
-function fieldsRead(writer: AvroRecord, reader: AvroRecord): Map<AvroField, AvroField> {
-  const read = new Map<AvroField, AvroField>();
-  for (const field of reader.fields) {
-    const from = writerFieldOf(writer, field);
-    if (from !== undefined && !read.has(from)) read.set(from, field);
-  }
-  return read;
-}
-
 /** A record, or a union of records and perhaps null: its fields are the columns. */
 export function isRecordish(schema: AvroSchema): boolean {
   const branches = nonNullBranches(schema);
@@ -253,8 +248,8 @@ function isRecordOf(writer: AvroSchema, type: StructType): boolean {
   return writer.kind === 'record' && writer.fields.some((f) => type.fields.some((g) => g.name === f.name));
 }
 
-function targetOf(field: NestedField, column: StructColumn, at: number): Target {
-  return { type: field.type, column: column.fields[at] as TypedColumn, required: field.required };
+function targetOf(field: NestedField, column: StructColumn, at: number): FieldTarget {
+  return { field, type: field.type, column: column.fields[at] as TypedColumn, required: field.required };
 }
 
 function elementOf(type: ListType, column: ListColumn): Target {

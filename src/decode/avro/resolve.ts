@@ -26,13 +26,22 @@ export function isPromotable(writer: AvroSchema, reader: AvroSchema): boolean {
   return PROMOTIONS[writer.kind]?.includes(reader.kind) === true;
 }
 
-/** The writer's field that is read into a reader's one: of its name, else of the first of its aliases that there is. */
-export function writerFieldOf(writer: AvroRecord, field: AvroField): AvroField | undefined {
-  for (const name of [field.name, ...field.aliases]) {
-    const found = writer.fields.find((candidate) => candidate.name === name);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/**
+ * For each of the reader's fields that the writer has, the writer's: of its name, else of the first of its aliases that no
+ * other field of the reader has.
+ */
+export function pairFields(writer: AvroRecord, reader: AvroRecord): Map<AvroField, AvroField> {
+  const byName = new Map(writer.fields.map((field) => [field.name, field]));
+  const pairs = new Map<AvroField, AvroField>();
+  const claim = (field: AvroField, names: readonly string[]): void => {
+    const name = pairs.has(field) ? undefined : names.find((candidate) => byName.has(candidate));
+    if (name === undefined) return;
+    pairs.set(field, byName.get(name) as AvroField);
+    byName.delete(name);
+  };
+  for (const field of reader.fields) claim(field, [field.name]);
+  for (const field of reader.fields) claim(field, field.aliases);
+  return pairs;
 }
 
 /** The index of the branch of a reader's union that a writer's type, itself no union, is read as, or -1. */
@@ -115,8 +124,9 @@ class Comparison {
   }
 
   private fields(writer: AvroRecord, reader: AvroRecord): string | null {
+    const pairs = pairFields(writer, reader);
     for (const field of reader.fields) {
-      const from = writerFieldOf(writer, field);
+      const from = pairs.get(field);
       if (from === undefined) {
         if (field.default === undefined) return missingField(field);
         continue;

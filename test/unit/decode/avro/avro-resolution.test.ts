@@ -144,6 +144,20 @@ describe('records', () => {
     expect(resolve(fields, olds, reader, '0241 0242').rows).toMatchObject([{ b: 'B' }]);
   });
 
+  it('give a field of the writer to one of the reader only', () => {
+    const twice = {
+      type: 'record',
+      name: 'R',
+      fields: [
+        { name: 'b', type: 'string', aliases: ['a'], default: 'd' },
+        { name: 'a', type: 'int' },
+      ],
+    };
+    expect(resolve(fields, avroRecord('R', { a: 'int' }), twice, '02').rows).toEqual([
+      { a: 1, b: 'd', c: null },
+    ]);
+  });
+
   it('without a field that has no default cannot be read, with or without a column for it', () => {
     const { faults, messages } = resolve(fields, avroRecord('R', { a: 'int' }), reader, '02');
     expect(faults).toEqual(['0 AVRO_RESOLUTION b']);
