@@ -11,7 +11,9 @@ import type { ObjectPlan } from './field-plan.ts';
 import { JsonFault } from './json-fault.ts';
 import { JsonReader } from './json-reader.ts';
 import { SLACK } from './json-scanner.ts';
+import type { RecordReader } from './record-reader.ts';
 import { RestMembers } from './rest-members.ts';
+import { SparkReader } from './spark-reader.ts';
 
 /** Beyond this a copy of a record is not kept for the next one. */
 const KEPT_BYTES = 1 << 20;
@@ -34,7 +36,7 @@ class JsonDecoder implements ValueDecoder {
 
   private readonly format: JsonFormat;
   private readonly plan: ObjectPlan;
-  private readonly reader: JsonReader;
+  private readonly reader: RecordReader;
   private readonly rest: RestMembers | null;
   private readonly corrupt: BytesColumn | null;
   /** May every column that takes values hold a null? */
@@ -43,6 +45,11 @@ class JsonDecoder implements ValueDecoder {
 
   constructor(columns: readonly NestedField[], format: JsonFormat) {
     this.format = format;
+    if (format.compat === 'spark' && format.mode === 'dropmalformed')
+      throw new SluiceError(
+        'CONFIG_INVALID',
+        'compat spark and mode dropmalformed: from_json has no such mode; take permissive, failfast or quarantine',
+      );
     const restName = typeof format.unknownFields === 'string' ? null : format.unknownFields.restColumn;
     const filled = new Set([restName, format.corruptRecordColumn].filter((name) => name !== null));
     this.columns = createColumns(columns);
@@ -51,7 +58,8 @@ class JsonDecoder implements ValueDecoder {
     this.rest = rest === null ? null : new RestMembers(rest);
     this.corrupt = this.textColumn(columns, format.corruptRecordColumn, 'corruptRecordColumn');
     this.nullable = this.plan.fields.every((field) => field.filled || !field.required);
-    this.reader = new JsonReader(format, format.mode === 'permissive', this.rest);
+    const Reader = format.compat === 'spark' ? SparkReader : JsonReader;
+    this.reader = new Reader(format, format.mode === 'permissive', this.rest);
   }
 
   private textColumn(
@@ -152,7 +160,7 @@ class JsonDecoder implements ValueDecoder {
 
   private takeNullDocument(row: number, values: BytesVector): void {
     const fault = new JsonFault();
-    if (this.format.nullDocument === 'quarantine') {
+    if (this.format.nullDocument === 'quarantine' && this.format.compat === 'strict') {
       fault.reason = 'NOT_AN_OBJECT';
       fault.message = 'expected an object, found null';
       this.takeFault(row, fault, values);

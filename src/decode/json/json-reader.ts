@@ -5,12 +5,13 @@ import { JsonFault } from './json-fault.ts';
 import { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-scanner.ts';
 import { JsonValues } from './json-values.ts';
 import { MapKeys } from './map-keys.ts';
+import type { RecordReader } from './record-reader.ts';
 import type { RestMembers } from './rest-members.ts';
 
 const utf8 = new TextEncoder();
 
 /** Reads documents into the columns of a plan, one row each. */
-export class JsonReader extends JsonValues {
+export class JsonReader extends JsonValues implements RecordReader {
   duplicateKeys = 0;
   unknownFields = 0;
   /** Has the record a field that no column takes and that is not null or empty? */
@@ -82,9 +83,13 @@ export class JsonReader extends JsonValues {
     );
   }
 
+  protected forgetMaps(): void {
+    this.mapKeys.clear();
+  }
+
   /** After a fault: what was begun is forgotten, and a text that is no JSON at all is told of before anything else. */
   endFault(fault: JsonFault): void {
-    this.mapKeys.clear();
+    this.forgetMaps();
     if (fault.syntax || fault.reason === 'EMPTY_VALUE') return;
     const { reason, field, at, message } = fault;
     try {
@@ -363,6 +368,7 @@ export class JsonReader extends JsonValues {
     let until = this.readEntries(field, at, null);
     const twins = mapKeys.earlierTwins(mark);
     if (twins !== null) {
+      this.checkTwins(field, at);
       field.map.truncate(rows);
       this.unknownFields = unknownFields;
       this.duplicateKeys = duplicateKeys + twins.size;
@@ -372,6 +378,9 @@ export class JsonReader extends JsonValues {
     field.map.endRow();
     return until;
   }
+
+  /** Keys of the map at `at` stand more than once: of their values the last one counts. */
+  protected checkTwins(_field: FieldPlan, _at: number): void {}
 
   /** Reads the entries of a map but those whose ordinals are in `leftOut`. */
   private readEntries(field: FieldPlan, at: number, leftOut: ReadonlySet<number> | null): number {

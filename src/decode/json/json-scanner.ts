@@ -144,12 +144,26 @@ export class JsonScanner {
     }
   }
 
-  /** Walks over a whole document [from, end): one value, white space around it. Gives the position of its first byte. */
-  protected skipDocument(): number {
-    const first = this.skipSpace(this.from);
-    const behind = this.skipValue(first, 0);
-    this.expectEnd(behind);
-    return first;
+  /**
+   * Walks over a whole document [from, end): one value, white space around it. It is done on a copy, because a number that
+   * is the whole document has nothing behind it that would end it.
+   */
+  protected skipDocument(): void {
+    const { data, view, from, end } = this;
+    const copy = new Uint8Array(end - from + SLACK);
+    copy.set(data.subarray(from, end));
+    this.data = copy;
+    this.view = new DataView(copy.buffer);
+    this.from = 0;
+    this.end = end - from;
+    try {
+      this.expectEnd(this.skipValue(this.skipSpace(0), 0));
+    } finally {
+      this.data = data;
+      this.view = view;
+      this.from = from;
+      this.end = end;
+    }
   }
 
   /** Only white space may stand in [at, end). */

@@ -158,7 +158,7 @@ export class JsonValues extends JsonStrings {
     return next;
   }
 
-  private readLongSlow(field: FieldPlan, at: number): number {
+  protected readLongSlow(field: FieldPlan, at: number): number {
     const until = this.lexNumber(at);
     const { digitCount } = this;
     const isPlain = until - at === digitCount + (this.negative ? 1 : 0);
@@ -197,7 +197,7 @@ export class JsonValues extends JsonStrings {
     return next;
   }
 
-  private readIntSlow(field: FieldPlan, at: number): number {
+  protected readIntSlow(field: FieldPlan, at: number): number {
     const until = this.lexNumber(at);
     const value = scaledInteger(this.slice(at, until), 0, 10, 'refuse');
     if (value === INEXACT) this.failRange(field, at, until, ': it is not whole');
@@ -309,7 +309,13 @@ export class JsonValues extends JsonStrings {
         return behind + 1;
       }
     }
+    return this.readOddTimestamp(field, at);
+  }
+
+  /** A text that is no timestamp of the commonest form. */
+  protected readOddTimestamp(field: FieldPlan, at: number): number {
     const until = this.readText(at);
+    const { timestamps } = this;
     if (!timestamps.readTimestamp(this.text, this.textFrom, this.textUntil))
       this.failField(
         field,
@@ -339,7 +345,7 @@ export class JsonValues extends JsonStrings {
   }
 
   /** A number since 1970, in the unit of the format; what is finer than the column goes, toward the past. */
-  private readEpoch(field: FieldPlan, at: number): number {
+  protected readEpoch(field: FieldPlan, at: number): number {
     const until = this.lexNumber(at);
     const { digits } = field;
     const value = this.lexedScaled(digits - this.unitDigits);
@@ -427,7 +433,7 @@ export class JsonValues extends JsonStrings {
     return until;
   }
 
-  private base64Size(field: FieldPlan, at: number): number {
+  protected base64Size(field: FieldPlan, at: number): number {
     const size = base64Size(this.text, this.textFrom, this.textUntil);
     if (size < 0) this.failField(field, 'TYPE_MISMATCH', at, 'expected base64, found another text');
     return size;

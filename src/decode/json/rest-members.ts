@@ -1,13 +1,22 @@
 import type { BytesColumn } from '../../columns/bytes-column.ts';
 import type { FieldPlan } from './field-plan.ts';
 
+/** Where a member stands in the bytes of its record. */
 interface Member {
   /** The struct that it is in; null for the document. */
   owner: FieldPlan | null;
-  /** The name's string, quotes included: [keyAt, ...), up to the colon and the white space before it. */
+  /** The opening quote of its name. */
   keyAt: number;
   valueAt: number;
   until: number;
+}
+
+/** A member by its texts: the names of the structs that it is in, its name, its value as JSON. */
+interface MemberText {
+  structs: readonly string[];
+  name: string;
+  key: string;
+  value: string;
 }
 
 /**
@@ -18,6 +27,7 @@ interface Member {
 export class RestMembers {
   readonly column: BytesColumn;
   private members: Member[] = [];
+  private texts: MemberText[] = [];
 
   constructor(column: BytesColumn) {
     this.column = column;
@@ -27,6 +37,11 @@ export class RestMembers {
     this.members.push({ owner, keyAt, valueAt, until });
   }
 
+  /** Adds a member of the structs of the given names, outermost first, whose value is a JSON text. */
+  addText(structs: readonly string[], name: string, value: string): void {
+    this.texts.push({ structs, name, key: JSON.stringify(name.toWellFormed()), value });
+  }
+
   /** A struct comes again: what it had before does not count. */
   forget(field: FieldPlan): void {
     this.members = this.members.filter((m) => !isIn(m.owner, field));
@@ -34,42 +49,40 @@ export class RestMembers {
 
   clear(): void {
     if (this.members.length > 0) this.members = [];
+    if (this.texts.length > 0) this.texts = [];
   }
 
-  /** Appends the record's row: null where nothing is left over. */
+  /** Appends the record's row: null where nothing is left over. `data`: the bytes that the record is in. */
   appendRow(data: Uint8Array): void {
-    if (this.members.length === 0) {
-      this.column.appendNull();
-      return;
-    }
-    this.column.appendBytes(Buffer.from(this.objectText(null, data)));
-    this.members = [];
-  }
-
-  private objectText(owner: FieldPlan | null, data: Uint8Array): string {
-    const texts = new Map<string, string>();
-    const structs = new Map<string, FieldPlan>();
-    for (const member of this.members) {
-      if (member.owner === owner) {
-        const key = nameText(data, member.keyAt);
-        texts.delete(key.name);
-        texts.set(key.name, `${key.text}:${compactText(data, member.valueAt, member.until)}`);
-      } else {
-        const child = childToward(member.owner, owner);
-        if (child !== undefined) structs.set(child.name, child);
-      }
-    }
-    const parts = [...texts.values()];
-    for (const [name, child] of structs)
-      parts.push(`${JSON.stringify(name)}:${this.objectText(child, data)}`);
-    return `{${parts.join(',')}}`;
+    const texts = this.texts.concat(this.members.map((member) => textOf(member, data)));
+    if (texts.length === 0) this.column.appendNull();
+    else this.column.appendBytes(Buffer.from(objectText(texts, 0)));
+    this.clear();
   }
 }
 
-/** The field right inside of `owner` that `inner` is, or is in. */
-function childToward(inner: FieldPlan | null, owner: FieldPlan | null): FieldPlan | undefined {
-  for (let field = inner; field !== null; field = field.parent) if (field.parent === owner) return field;
-  return undefined;
+function textOf({ owner, keyAt, valueAt, until }: Member, data: Uint8Array): MemberText {
+  const structs: string[] = [];
+  for (let field = owner; field !== null; field = field.parent) structs.unshift(field.name);
+  return { structs, ...nameText(data, keyAt), value: compactText(data, valueAt, until) };
+}
+
+/** The object of the members that stand in the structs of the first one, up to `depth`. */
+function objectText(members: readonly MemberText[], depth: number): string {
+  const own = new Map<string, string>();
+  const inner = new Map<string, MemberText[]>();
+  for (const member of members) {
+    if (member.structs.length === depth) {
+      own.delete(member.name);
+      own.set(member.name, `${member.key}:${member.value}`);
+    } else {
+      const name = member.structs[depth];
+      inner.set(name, [...(inner.get(name) ?? []), member]);
+    }
+  }
+  const parts = [...own.values()];
+  for (const [name, each] of inner) parts.push(`${JSON.stringify(name)}:${objectText(each, depth + 1)}`);
+  return `{${parts.join(',')}}`;
 }
 
 function isIn(inner: FieldPlan | null, field: FieldPlan): boolean {
@@ -78,11 +91,11 @@ function isIn(inner: FieldPlan | null, field: FieldPlan): boolean {
 }
 
 /** The string whose opening quote stands at `at`, as it was written and as it is meant. */
-function nameText(data: Uint8Array, at: number): { name: string; text: string } {
+function nameText(data: Uint8Array, at: number): { name: string; key: string } {
   let until = at + 1;
   while (data[until] !== 0x22) until += data[until] === 0x5c ? 2 : 1;
-  const text = Buffer.from(data.buffer, data.byteOffset + at, until + 1 - at).toString();
-  return { name: JSON.parse(text) as string, text };
+  const key = Buffer.from(data.buffer, data.byteOffset + at, until + 1 - at).toString();
+  return { name: JSON.parse(key) as string, key };
 }
 
 /** A JSON value without the white space between its tokens. */
