@@ -9,6 +9,8 @@ export interface CliContext {
   stderr: Out;
   /** The exit code where the command ends without an error; 0 at first. */
   exitCode: number;
+  /** Called where something that was given up may still hold the process: it ends as soon as the command has. */
+  leave?(): void;
 }
 
 export interface Out {

@@ -7,7 +7,13 @@ import type { CliContext, Out } from './context.ts';
 
 /** Runs one command line (without `node` and the script). Sets the exit code of the process; never throws. */
 export async function main(argv: string[]): Promise<void> {
-  const context = processContext();
+  let leaves = false;
+  const context: CliContext = {
+    ...processContext(),
+    leave: () => {
+      leaves = true;
+    },
+  };
   if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-V')) {
     context.stdout.write(`${context.version}\n`);
     return;
@@ -24,6 +30,7 @@ export async function main(argv: string[]): Promise<void> {
   } catch (error) {
     await fail(error, argv, context);
   }
+  if (leaves) process.exit();
 }
 
 async function fail(error: unknown, argv: readonly string[], context: CliContext): Promise<void> {

@@ -22,8 +22,8 @@ export function withPipelineOptions(command: Command): Command {
 }
 
 /** How long a command waits for the brokers, as text that `parseDurationMs` takes. */
-export function timeoutOption(byDefault: string): Option {
-  return new Option('--timeout <time>', 'how long to wait for the brokers')
+export function timeoutOption(byDefault: string, what = 'how long to wait for the brokers'): Option {
+  return new Option('--timeout <time>', what)
     .argParser((text: string) => {
       try {
         parseDurationMs(text);

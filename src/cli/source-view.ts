@@ -1,4 +1,5 @@
 import type { PipelineConfig } from '../config/pipeline-config.ts';
+import { formatDuration } from '../core/duration.ts';
 import { getOffset } from '../core/offset-range.ts';
 import { kafkaClient } from '../engine/kafka-client.ts';
 import { observeSource, type SourceState } from '../engine/source-state.ts';
@@ -23,15 +24,27 @@ export async function withBrokers<T>(
   deadlineMs: number,
   ask: (cluster: KafkaCluster) => Promise<T>,
 ): Promise<T> {
-  const cluster = await KafkaCluster.connect({
-    ...kafkaClient(config),
-    requestDeadlineMs: Math.min(deadlineMs, config.source.requestDeadlineMs),
-  });
+  const cluster = await connectBrokers(config, deadlineMs);
   try {
     return await ask(cluster);
   } finally {
     await cluster.close();
   }
+}
+
+/** A client of the pipeline's cluster, to be closed. What it runs into is called by its name: `--timeout` or the pipeline's own. */
+export function connectBrokers(
+  config: PipelineConfig,
+  deadlineMs: number,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<KafkaCluster> {
+  const own = config.source.requestDeadlineMs;
+  return KafkaCluster.connect({
+    ...kafkaClient(config),
+    requestDeadlineMs: Math.min(deadlineMs, own),
+    ...(deadlineMs < own ? { deadlineName: `--timeout ${formatDuration(deadlineMs)}` } : {}),
+    ...(signal === undefined ? {} : { signal }),
+  });
 }
 
 /** The ends of the partitions in the form that the status takes. */

@@ -71,12 +71,15 @@ describe('a pipeline from its first look to its last', () => {
 
   it('validate --connect finds everything', async () => {
     const { checks } = json(await sluice('validate', '--connect', '-o', 'json'));
-    expect(checks.map((check: { what: string }) => check.what)).toEqual([
-      'brokers',
-      'topics',
-      'warehouse',
-      'checkpoint',
-      'catalog',
+    expect(checks.map((check: { what: string; result: string }) => `${check.result} ${check.what}`)).toEqual([
+      'ok brokers',
+      'ok topics',
+      'ok reading',
+      'ok warehouse',
+      'ok checkpoint',
+      'ok checkpoint state',
+      'ok catalog',
+      'ok tables',
     ]);
   });
 
@@ -87,7 +90,8 @@ describe('a pipeline from its first look to its last', () => {
     expect(ended.stderr).toContain(
       `error STORAGE_ERROR: could not write ${inFile}: a part of the path is a file, not a directory`,
     );
-    expect(ended.stdout).toBe('');
+    expect(ended.stdout).toContain(`FAIL  catalog: STORAGE_ERROR: could not write ${inFile}`);
+    expect(ended.stdout).toMatch(/^ {2}ok {4}brokers: /m);
   });
 
   it('run moves what is there, and says so in its words', async () => {

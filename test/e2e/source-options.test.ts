@@ -67,7 +67,7 @@ describe('the options of a source on the command line', () => {
 
   it('validate --connect asks for what the pattern takes', async () => {
     const { checks } = json(await sluice('validate', '--connect', '-o', 'json'));
-    expect(checks).toContainEqual({ what: 'topics', found: '1 topic, 2 partitions' });
+    expect(checks).toContainEqual({ what: 'topics', result: 'ok', found: '1 topic, 2 partitions' });
     const none = await sluice('validate', '--connect', '--set', 'source.subscribePattern=no-such-.*');
     expect(none.code).toBe(69);
     expect(none.stderr).toContain('no topic on');

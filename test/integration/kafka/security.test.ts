@@ -93,7 +93,13 @@ describe.skipIf(lacking !== undefined)(
       let runs = 0;
 
       /** Runs a pipeline over the topic until it has read all, with every option in the file. */
-      async function run(listener: At, options: Options, env: Options = {}, from = topic): Promise<Ended> {
+      async function run(
+        listener: At,
+        options: Options,
+        env: Options = {},
+        from = topic,
+        command = ['run', '--log-level', 'debug'],
+      ): Promise<Ended> {
         const name = `run-${++runs}`;
         const file = join(directory, `${name}.yaml`);
         const lines = Object.entries(options).map(
@@ -115,7 +121,7 @@ source:
 ${lines.join('\n')}
 `,
         );
-        return runSluice(['run', '-c', file, '-o', 'json', '--log-level', 'debug'], { cwd: directory, env });
+        return runSluice([...command, '-c', file, '-o', 'json'], { cwd: directory, env });
       }
 
       const errorOf = (ended: Ended): string => {
@@ -240,6 +246,32 @@ export default {
         expect(errorOf(ended)).toMatch(
           /KAFKA_AUTH: .*secured-seen-orders.*TOPIC_AUTHORIZATION_FAILED.*User:bob/,
         );
+      });
+
+      it('is told beforehand by validate --connect: of each topic by itself', async () => {
+        const validate = (topics: string) =>
+          run('sasl', login('PLAIN', BOB), {}, topics, ['validate', '--connect']);
+        const checksOf = ({ stdout }: Ended): { what: string; result: string; code?: string }[] =>
+          JSON.parse(stdout).checks;
+        const onlySeen = await validate(seen);
+        expect(onlySeen.code).toBe(69);
+        expect(checksOf(onlySeen)).toMatchObject([
+          { what: 'brokers', result: 'ok' },
+          { what: 'topics', result: 'ok' },
+          { what: `reading ${seen}`, result: 'failed', code: 'KAFKA_AUTH' },
+          { what: 'warehouse', result: 'ok' },
+          { what: 'checkpoint', result: 'ok' },
+          { what: 'checkpoint state', result: 'ok' },
+          { what: 'catalog', result: 'ok' },
+          { what: 'tables', result: 'ok' },
+        ]);
+        expect(errorOf(onlySeen)).toMatch(/KAFKA_AUTH: .*User:bob.*--operation Read --topic secured-seen/);
+        // A topic that may not even be seen, one that is not there, and one that is seen.
+        const three = await validate(`${topic},secured-seen-none,${seen}`);
+        expect(checksOf(three).filter((check) => check.result === 'failed')).toMatchObject([
+          { what: `topic ${topic}`, code: 'KAFKA_AUTH' },
+          { what: 'topic secured-seen-none', code: 'TOPIC_NOT_FOUND' },
+        ]);
       });
     });
 
