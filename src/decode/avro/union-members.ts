@@ -8,7 +8,7 @@ export function memberName(index: number): string {
   return `member${index}`;
 }
 
-/** The one type that all branches but null have, as Spark sees it: [int, long] is long, [float, double] is double. */
+/** The one type that all branches but null have, as Spark sees it: [int, long] is a plain long, [float, double] a double. */
 export function commonBranch(union: AvroUnion): AvroSchema | undefined {
   const branches = nonNullBranches(union);
   if (branches.length === 1) return branches[0];
@@ -17,8 +17,8 @@ export function commonBranch(union: AvroUnion): AvroSchema | undefined {
     .map((branch) => branch.kind)
     .sort()
     .join();
-  if (kinds === 'int,long') return branches.find((branch) => branch.kind === 'long');
-  return kinds === 'double,float' ? branches.find((branch) => branch.kind === 'double') : undefined;
+  if (kinds === 'int,long') return { kind: 'long', logical: null };
+  return kinds === 'double,float' ? { kind: 'double', logical: null } : undefined;
 }
 
 export function isMemberStruct(type: IcebergType): type is StructType {
