@@ -19,6 +19,8 @@ export interface LatestSchema extends RegisteredSchema {
 
 /** A registry of several nodes may learn of a new schema on one of them a moment after the other has given its id away. */
 const ASK_AGAIN_MS = 500;
+/** So many times within the life of a negative answer; then the first answer is believed: a topic of something else is full of ids. */
+const MAX_DOUBTS = 8;
 /** Garbage looks like ids: of so many unknown ones it is remembered that they are. */
 const MAX_MISSING = 100_000;
 const LARGEST_ID = 0x7fff_ffff;
@@ -38,7 +40,7 @@ const PROCESS: RegistryHost = {
 
 /**
  * Schemas of a Schema Registry by their ids (Confluent's API). An id is looked up once and kept for ever; that it is
- * unknown is believed only after a second answer, and for `schema.registry.missing.cache.ttl.ms`. Callers that ask for
+ * unknown is believed after a second answer, and for `schema.registry.missing.cache.ttl.ms`. Callers that ask for
  * one id at the same time share one look-up. A registry at fault is an error, never an unknown id.
  */
 export class RegistryClient {
@@ -52,6 +54,8 @@ export class RegistryClient {
   private readonly versions = new Map<string, SchemaBody>();
   private readonly byId = new Flights<number, RegisteredSchema | null>();
   private readonly bySubject = new Flights<string, LatestSchema | null>();
+  private doubts = MAX_DOUBTS;
+  private doubtsSinceMs = 0;
   private isClosed = false;
 
   private constructor(settings: RegistrySettings, host: RegistryHost) {
@@ -127,9 +131,10 @@ export class RegistryClient {
   private async fetchId(id: number, signal: AbortSignal): Promise<RegisteredSchema | null> {
     const path = `/schemas/ids/${id}`;
     let answer = await this.lookup.ask(path, signal);
-    if (typeof answer === 'number') {
+    if (typeof answer === 'number' && this.takeDoubt()) {
       await this.host.sleep(ASK_AGAIN_MS, signal);
       answer = await this.lookup.ask(path, signal);
+      if (typeof answer !== 'number') this.doubts = MAX_DOUBTS;
     }
     // Apicurio gives ids to documents of other kinds too.
     if (typeof answer === 'number' || !TYPES.includes(answer.type)) return this.rememberMissing(id);
@@ -137,6 +142,14 @@ export class RegistryClient {
     this.known.set(id, schema);
     this.missing.delete(id);
     return schema;
+  }
+
+  private takeDoubt(): boolean {
+    if (this.host.now() - this.doubtsSinceMs >= this.settings.missingTtlMs) {
+      this.doubts = MAX_DOUBTS;
+      this.doubtsSinceMs = this.host.now();
+    }
+    return this.doubts-- > 0;
   }
 
   private rememberMissing(id: number): null {

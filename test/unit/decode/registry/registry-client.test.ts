@@ -183,7 +183,11 @@ describe('an unknown id', () => {
     const client = await open();
     const ids = Array.from({ length: 2000 }, (_, i) => 1000 + i);
     expect([...(await client.schemas(ids)).values()].every((found) => found === null)).toBe(true);
-    expect(registry.asked).toHaveLength(4000);
+    expect(registry.asked).toHaveLength(2008);
+    expect(host.waits).toHaveLength(8);
+    host.clockMs += 60_000;
+    expect(await client.schema(5000)).toBeNull();
+    expect(registry.count('/schemas/ids/5000')).toBe(2);
   });
 });
 
