@@ -26,6 +26,11 @@ export interface EvolutionContext {
   formatVersion: number;
   /** Names that differ only in case are the same. Otherwise such a name is refused: engines read without regard to case. */
   caseInsensitive: boolean;
+  /**
+   * What is wanted was inferred from JSON documents, where a number, a text or an object may stand for a value of other
+   * types: a text for a timestamp, an object for a map. Where the table's type is such a one nothing is asked of it.
+   */
+  inferred?: boolean;
 }
 
 export interface SchemaChange {
@@ -215,7 +220,10 @@ class EvolutionRun {
 
   private type(table: IcebergType, wanted: IcebergType, path: string): IcebergType {
     if (typeof table === 'string') return this.plainType(table, wanted, path);
-    if (typeof wanted === 'string' || wanted.type !== table.type) return this.otherType(table, wanted, path);
+    if (typeof wanted === 'string' || wanted.type !== table.type) {
+      const isMap = table.type === 'map' && typeof wanted !== 'string' && wanted.type === 'struct';
+      return isMap && this.context.inferred ? table : this.otherType(table, wanted, path);
+    }
     if (table.type === 'struct') {
       const fields = this.fields(table.fields, (wanted as StructType).fields, path);
       return fields === table.fields ? table : { ...table, fields };
@@ -243,6 +251,7 @@ class EvolutionRun {
 
   private plainType(table: PrimitiveType, wanted: IcebergType, path: string): IcebergType {
     if (table === wanted || isWidening(wanted, table)) return table;
+    if (this.context.inferred && standsFor(wanted, table)) return table;
     if (!isWidening(table, wanted)) return this.otherType(table, wanted, path);
     if (this.context.rule !== 'widen') {
       this.refuse('type', path, table, wanted, `the rule \`${this.context.rule}\` widens no types`);
@@ -307,6 +316,20 @@ export function isWidening(from: IcebergType, to: IcebergType): boolean {
   const [narrow, wide] = [parseDecimal(from), parseDecimal(to)];
   if (narrow === undefined || wide === undefined) return false;
   return narrow.scale === wide.scale && narrow.precision < wide.precision;
+}
+
+const TEXT_FORMS = /^(?:date|time|timestamp|timestamptz|timestamp_ns|timestamptz_ns|uuid|binary|fixed.*)$/;
+const WHOLE_FORMS = /^(?:float|double|decimal.*|timestamp|timestamptz|timestamp_ns|timestamptz_ns)$/;
+
+/** May a JSON value of the inferred type stand for one of the table's type? */
+function standsFor(inferred: IcebergType, table: PrimitiveType): boolean {
+  if (inferred === 'string') return TEXT_FORMS.test(table);
+  // A long that does not fit an int asks for more; one that fits is not told from it.
+  if (inferred === 'long') return WHOLE_FORMS.test(table);
+  const decimal = parseDecimal(inferred) !== undefined;
+  if (inferred === 'double' || decimal)
+    return table === 'float' || table === 'double' || /^decimal/.test(table);
+  return false;
 }
 
 /** True where keys of the type `wanted` can be written as they are to a map with keys of the type `table`. */

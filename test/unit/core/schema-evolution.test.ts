@@ -168,4 +168,22 @@ describe('evolution', () => {
     );
     expect(formatDdl(evolve('a INT', to).schema)).toBe('a INT, b INT, s STRUCT<x: INT NOT NULL>');
   });
+
+  it('asks nothing of a column that JSON values of the inferred type may stand for', () => {
+    const from =
+      'a TIMESTAMP, b UUID, c DATE, d BINARY, e DECIMAL(10,2), f DOUBLE, g TIMESTAMP_NTZ, h MAP<STRING, INT>, i FLOAT, j FIXED(4)';
+    const to =
+      'a STRING, b STRING, c STRING, d STRING, e DOUBLE, f BIGINT, g BIGINT, h STRUCT<k: BIGINT>, i DECIMAL(20,0), j STRING, z BIGINT';
+    const inferred = evolve(from, to, { inferred: true });
+    expect(inferred.refused).toEqual([]);
+    expect(inferred.changes.map((c) => c.path)).toEqual(['z']);
+    expect(evolve(from, to).refused).toHaveLength(10);
+    const asked = evolve(
+      'a INT, b BIGINT, c BOOLEAN, d STRING, e BIGINT, f STRUCT<x: INT>, g MAP<STRING, INT>',
+      'a BIGINT, b STRING, c BIGINT, d BIGINT, e DOUBLE, f STRING, g STRING',
+      { inferred: true },
+    );
+    expect(asked.changes.map((c) => c.path)).toEqual(['a']);
+    expect(asked.refused.map((r) => r.path)).toEqual(['b', 'c', 'd', 'e', 'f', 'g']);
+  });
 });
