@@ -48,13 +48,15 @@ export async function loadQuietly(
   flags: PipelineFlags,
   overrides: readonly string[] = [],
 ): Promise<LoadedPipeline> {
-  const { loadPipeline } = await import('../config/load-pipeline.ts');
-  return loadPipeline({
-    file: pipelineFile(flags, context),
-    env: context.env,
-    overrides: [...overrides, ...flags.set],
-    cwd: context.cwd,
-  });
+  const [{ loadPipeline }, { refuseOtherCheckpoint }] = await Promise.all([
+    import('../config/load-pipeline.ts'),
+    import('./working-directory.ts'),
+  ]);
+  const file = pipelineFile(flags, context);
+  const overridden = [...overrides, ...flags.set];
+  const loaded = await loadPipeline({ file, env: context.env, overrides: overridden, cwd: context.cwd });
+  refuseOtherCheckpoint(loaded, file, context.cwd);
+  return loaded;
 }
 
 /** Loads the pipeline; warnings go to stderr, one a line. Throws CONFIG_NOT_FOUND, CONFIG_INVALID. */

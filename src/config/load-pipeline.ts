@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { extname, resolve } from 'node:path';
+import { extname, isAbsolute, resolve } from 'node:path';
 import type { TokenInput } from '../core/oauth-token.ts';
 import { Secret } from '../core/secret.ts';
 import { SluiceError } from '../errors.ts';
 import { checkOptions } from './check.ts';
 import { crossCheck } from './cross-checks.ts';
-import { configInvalid, type Fault, type FaultCode, formatPath, type Path } from './fault.ts';
+import { configInvalid, type Fault, type FaultCode, formatPath, type Path, type Position } from './fault.ts';
 import { jaasLogin } from './jaas.ts';
 import type { Section } from './option.ts';
 import { findOption, OPTIONS } from './options.ts';
@@ -35,6 +35,8 @@ export interface LoadOptions {
 export interface LoadedPipeline {
   config: PipelineConfig;
   warnings: Fault[];
+  /** `checkpointLocation` as the file writes it, where it is relative: it then means another place in each working directory. */
+  relativeCheckpoint: (Position & { text: string }) | null;
 }
 
 /**
@@ -59,7 +61,16 @@ export async function loadPipeline(options: LoadOptions): Promise<LoadedPipeline
     defaultWorkers: options.defaultWorkers ?? availableParallelism(),
     ...secrets,
   });
-  return { config, warnings };
+  return { config, warnings, relativeCheckpoint: relativeCheckpoint(values) };
+}
+
+/** What `--set` says is typed in the working directory, and means it. */
+function relativeCheckpoint(values: Values): LoadedPipeline['relativeCheckpoint'] {
+  const text = values.get<string>('', 'checkpointLocation')!;
+  const position = locate(values.tree, ['checkpointLocation'], 'value');
+  return isAbsolute(text) || text.startsWith('file:') || position.file === '--set'
+    ? null
+    : { ...position, text };
 }
 
 async function readTree(options: LoadOptions): Promise<SourceTree> {

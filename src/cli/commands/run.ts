@@ -6,9 +6,10 @@ import type { RunSummary } from '../../engine/host.ts';
 import { count, counted } from '../../monitor/progress-line.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import type { LogFormat, LogLevel } from '../log.ts';
-import { loadFor, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+import { loadFor, type PipelineFlags, pipelineFile, withPipelineOptions } from '../pipeline-option.ts';
 import { loadRunModules, refuseAbandoned, runHere } from '../pipeline-run.ts';
 import { parseRunEnd } from '../run-end.ts';
+import { beginsHere } from '../working-directory.ts';
 
 interface RunFlags extends PipelineFlags {
   once?: true;
@@ -67,7 +68,10 @@ async function run(context: CliContext, flags: RunFlags): Promise<void> {
     : flags.availableNow || until !== undefined
       ? ['trigger.availableNow=true']
       : [];
-  const { config } = await loadFor(context, flags, trigger);
+  const loaded = await loadFor(context, flags, trigger);
+  const { config } = loaded;
+  const begins = beginsHere(loaded, pipelineFile(flags, context), context.cwd);
+  if (begins !== undefined) context.stderr.write(`warning ${begins}\n`);
   if (until !== undefined) config.trigger = { kind: 'availableNow', until };
   const logFormat = flags.logFormat ?? (context.stderr.terminal ? 'text' : 'json');
   const options = {
