@@ -28,7 +28,8 @@ export interface EvolutionContext {
   caseInsensitive: boolean;
   /**
    * What is wanted was inferred from JSON documents, where a number, a text or an object may stand for a value of other
-   * types: a text for a timestamp, an object for a map. Where the table's type is such a one nothing is asked of it.
+   * types: a text for a timestamp, an object for a map. Where the table's type is such a one nothing is asked of it. An
+   * int is a long of which all values seen fit an int: as a new column it is a long.
    */
   inferred?: boolean;
 }
@@ -146,10 +147,11 @@ class EvolutionRun {
       ...(writeDefault === undefined ? {} : { writeDefault }),
     };
     const given = this.context.formatVersion >= 3 ? defaults : {};
-    const type = this.withoutDefaults(freshType(want.type, nextId));
+    const asked = this.context.inferred ? withLongs(want.type) : want.type;
+    const type = this.withoutDefaults(freshType(asked, nextId));
     this.paths.add(path);
     for (const nested of fieldPaths(type, path)) this.paths.add(nested.path);
-    this.changes.push({ kind: 'add', path, from: null, to: formatDdlType(want.type) });
+    this.changes.push({ kind: 'add', path, from: null, to: formatDdlType(asked) });
     return { ...rest, ...given, id, required: false, type };
   }
 
@@ -324,12 +326,18 @@ const WHOLE_FORMS = /^(?:float|double|decimal.*|timestamp|timestamptz|timestamp_
 /** May a JSON value of the inferred type stand for one of the table's type? */
 function standsFor(inferred: IcebergType, table: PrimitiveType): boolean {
   if (inferred === 'string') return TEXT_FORMS.test(table);
-  // A long that does not fit an int asks for more; one that fits is not told from it.
-  if (inferred === 'long') return WHOLE_FORMS.test(table);
+  if (inferred === 'int' || inferred === 'long') return WHOLE_FORMS.test(table);
   const decimal = parseDecimal(inferred) !== undefined;
   if (inferred === 'double' || decimal)
     return table === 'float' || table === 'double' || /^decimal/.test(table);
   return false;
+}
+
+function withLongs(type: IcebergType): IcebergType {
+  if (typeof type === 'string') return type === 'int' ? 'long' : type;
+  if (type.type === 'list') return { ...type, element: withLongs(type.element) };
+  if (type.type === 'map') return { ...type, key: withLongs(type.key), value: withLongs(type.value) };
+  return { ...type, fields: type.fields.map((field) => ({ ...field, type: withLongs(field.type) })) };
 }
 
 /** True where keys of the type `wanted` can be written as they are to a map with keys of the type `table`. */

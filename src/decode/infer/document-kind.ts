@@ -132,9 +132,11 @@ export class DocumentKind extends JsonScanner {
     for (let at = from; at < until; at++)
       if (data[at] === 0x2e || (data[at] | 0x20) === 0x65) return PLAIN.double;
     const digits = until - from - (data[from] === 0x2d ? 1 : 0);
-    if (digits <= 18) return PLAIN.long;
+    if (digits <= 9) return PLAIN.int;
     if (digits > 38) return PLAIN.double;
+    if (digits > 10 && digits <= 18) return PLAIN.long;
     const value = BigInt(utf8.decode(data.subarray(from, until)));
+    if (BigInt.asIntN(32, value) === value) return PLAIN.int;
     if (value <= MAX_LONG && value >= -MAX_LONG - 1n) return PLAIN.long;
     return { kind: 'decimal', precision: digits };
   }

@@ -34,8 +34,12 @@ export function mergeKinds(a: ValueKind, b: ValueKind, rules = NO_RULES, path = 
     return { kind: 'list', element: mergeKinds(start.element, b.element, rules, `${path}[]`) };
   const common = commonKind(start, b);
   if (common !== undefined) return common;
-  rules.conflict({ path, kinds: [start.kind, b.kind] });
+  rules.conflict({ path, kinds: [nameOf(start), nameOf(b)] });
   return PLAIN.string;
+}
+
+function nameOf({ kind }: ValueKind): string {
+  return kind === 'int' ? 'long' : kind;
 }
 
 function fresh(like: ValueKind): ValueKind {

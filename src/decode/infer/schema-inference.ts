@@ -75,9 +75,12 @@ export class SchemaInference {
     return true;
   }
 
-  /** The columns that are known by now, field ids from 1; null where there is none. */
-  result(): StructType | null {
-    const type = typeOfKind(this.kinds);
+  /**
+   * The columns that are known by now, field ids from 1; null where there is none. `narrowIntegers`: int instead of long
+   * where all values of a place fit 32 bits, for a comparison with a table that is there (see `evolveSchema`, `inferred`).
+   */
+  result({ narrowIntegers = false } = {}): StructType | null {
+    const type = typeOfKind(this.kinds, narrowIntegers);
     const struct = type === undefined ? undefined : this.withoutClashes(type, '', new Set());
     return struct === undefined ? null : assignFieldIds(struct as StructType);
   }

@@ -186,4 +186,18 @@ describe('evolution', () => {
     expect(asked.changes.map((c) => c.path)).toEqual(['a']);
     expect(asked.refused.map((r) => r.path)).toEqual(['b', 'c', 'd', 'e', 'f', 'g']);
   });
+
+  it('widens an int for an inferred long only, and adds an inferred int as a long', () => {
+    const { schema, changes } = evolve(
+      'a INT, b INT, c BIGINT',
+      'a INT, b BIGINT, c INT, d INT, e ARRAY<STRUCT<x: INT>>',
+      { inferred: true },
+    );
+    expect(formatDdl(schema)).toBe('a INT, b BIGINT, c BIGINT, d BIGINT, e ARRAY<STRUCT<x: BIGINT>>');
+    expect(changes.map(({ path, to }) => [path, to])).toEqual([
+      ['b', 'BIGINT'],
+      ['d', 'BIGINT'],
+      ['e', 'ARRAY<STRUCT<x: BIGINT>>'],
+    ]);
+  });
 });

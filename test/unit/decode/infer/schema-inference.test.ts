@@ -177,4 +177,14 @@ describe('inference', () => {
     expect(inferenceOf([`${'['.repeat(600)}1`]).report().skipped).toBe(1);
     expect(inferenceOf([`{"a":${'['.repeat(600)}1${']'.repeat(600)}}`]).report().skipped).toBe(1);
   });
+
+  it('tells integers of 32 bits apart where it is asked to', () => {
+    const inference = inferenceOf([
+      '{"a":2147483647,"b":-2147483648,"c":2147483648,"d":-2147483649,"e":[1,3000000000],"f":[1],"g":1}',
+      '{"a":0,"g":0.5}',
+    ]);
+    const ddl = 'a INT, b INT, c BIGINT, d BIGINT, e ARRAY<BIGINT>, f ARRAY<INT>, g DOUBLE';
+    expect(formatDdl(inference.result({ narrowIntegers: true })!)).toBe(ddl);
+    expect(formatDdl(inference.result()!)).toBe(ddl.replaceAll(/\bINT/g, 'BIGINT'));
+  });
 });
