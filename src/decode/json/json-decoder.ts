@@ -4,6 +4,7 @@ import type { BytesVector } from '../../columns/vector.ts';
 import type { NestedField } from '../../core/schema.ts';
 import type { JsonFormat } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
+import type { ReasonCode } from '../reasons.ts';
 import type { DecodeCounts, DecodeFault, ValueDecoder } from '../value-decoder.ts';
 import { columnBytes } from './column-bytes.ts';
 import { compileObject, createColumns } from './compile-plan.ts';
@@ -18,13 +19,27 @@ import { SparkReader } from './spark-reader.ts';
 /** Beyond this a copy of a record is not kept for the next one. */
 const KEPT_BYTES = 1 << 20;
 
+/** What stands before each document in its value. */
+export interface DocumentFrame {
+  /** Of the registry, from the last frame that was whole; null where there was none. */
+  readonly schemaId: number | null;
+  /** Why the last frame was none. */
+  readonly fault: { readonly reason: ReasonCode; readonly message: string };
+  /** Where the document of the value bytes[start, end) begins; -1 where the frame is at fault. */
+  open(bytes: Uint8Array, start: number, end: number): number;
+}
+
 /**
  * The decoder of JSON documents into the given columns (spec 40). Throws CONFIG_INVALID for columns that cannot be told
  * apart, for a rest or corrupt-record column that is not there or not a string, for an unknown time zone; UNSUPPORTED for
  * types that JSON cannot be decoded into.
  */
-export function createJsonDecoder(columns: readonly NestedField[], format: JsonFormat): ValueDecoder {
-  return new JsonDecoder(columns, format);
+export function createJsonDecoder(
+  columns: readonly NestedField[],
+  format: JsonFormat,
+  frame: DocumentFrame | null = null,
+): ValueDecoder {
+  return new JsonDecoder(columns, format, frame);
 }
 
 class JsonDecoder implements ValueDecoder {
@@ -41,10 +56,14 @@ class JsonDecoder implements ValueDecoder {
   private readonly corrupt: BytesColumn | null;
   /** May every column that takes values hold a null? */
   private readonly nullable: boolean;
+  private readonly frame: DocumentFrame | null;
+  /** Where the text of the row that is read begins, in its block. */
+  private textFrom = 0;
   private scratch = new Uint8Array(1024);
 
-  constructor(columns: readonly NestedField[], format: JsonFormat) {
+  constructor(columns: readonly NestedField[], format: JsonFormat, frame: DocumentFrame | null) {
     this.format = format;
+    this.frame = frame;
     if (format.compat === 'spark' && format.mode === 'dropmalformed')
       throw new SluiceError(
         'CONFIG_INVALID',
@@ -105,12 +124,14 @@ class JsonDecoder implements ValueDecoder {
           const end = starts[row + 1];
           if (start === end) {
             this.appendNulls();
+          } else if (!this.openFrame(data, start + 4, end)) {
+            this.takeFrameFault(row, values);
           } else if (row < lastRow) {
-            this.endRow(row, reader.readDocument(plan, start + 4, end), values);
+            this.endRow(row, reader.readDocument(plan, this.textFrom, end), values);
           } else {
             // Nothing that follows the last value is known: it is read from a copy.
-            this.copyValue(data, start + 4, end);
-            this.endRow(row, reader.readDocument(plan, 0, end - start - 4), values);
+            this.copyValue(data, this.textFrom, end);
+            this.endRow(row, reader.readDocument(plan, 0, end - this.textFrom), values);
           }
         }
       } catch (e) {
@@ -124,6 +145,22 @@ class JsonDecoder implements ValueDecoder {
     this.counts.unknownFields = reader.unknownFields;
     this.counts.dropped = this.dropped.length;
     if (this.scratch.length > KEPT_BYTES) this.scratch = new Uint8Array(1024);
+  }
+
+  /** False where the frame is at fault; the text of such a record is its whole value. */
+  private openFrame(data: Uint8Array, start: number, end: number): boolean {
+    this.textFrom = start;
+    if (this.frame === null) return true;
+    const at = this.frame.open(data, start, end);
+    if (at < 0) return false;
+    this.textFrom = at;
+    return true;
+  }
+
+  private takeFrameFault(row: number, values: BytesVector): void {
+    const fault = new JsonFault();
+    Object.assign(fault, this.frame?.fault);
+    this.takeFault(row, fault, values);
   }
 
   private clear(): void {
@@ -189,7 +226,7 @@ class JsonDecoder implements ValueDecoder {
       }
     } else {
       const { reason, field, message } = fault;
-      this.faults.push({ row, reason, field, message, schemaId: null });
+      this.faults.push({ row, reason, field, message, schemaId: this.frame?.schemaId ?? null });
     }
   }
 
@@ -197,9 +234,9 @@ class JsonDecoder implements ValueDecoder {
     for (const column of this.columns) column.appendNull();
   }
 
-  /** The whole value as text; what is no UTF-8 in it becomes U+FFFD. */
+  /** The document as text; what is no UTF-8 in it becomes U+FFFD. */
   private appendText(column: BytesColumn, row: number, values: BytesVector): void {
-    const bytes = values.data.subarray(values.starts[row] + 4, values.starts[row + 1]);
+    const bytes = values.data.subarray(this.textFrom, values.starts[row + 1]);
     column.appendBytes(Buffer.from(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)));
   }
 }

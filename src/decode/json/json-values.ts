@@ -22,6 +22,9 @@ import { appendDigits, appendScaled } from './words64.ts';
 const MIN_SECONDS = -62_135_596_800;
 const END_SECONDS = 253_402_300_800;
 
+const MIN_SECONDS_EXACT = BigInt(MIN_SECONDS);
+const END_SECONDS_EXACT = BigInt(END_SECONDS);
+
 const MAX_LONG = 9223372036854775807n;
 const MIN_LONG = -9223372036854775808n;
 
@@ -349,13 +352,12 @@ export class JsonValues extends JsonStrings {
     const until = this.lexNumber(at);
     const { digits } = field;
     const value = this.lexedScaled(digits - this.unitDigits);
-    const perSecond = POWERS_OF_TEN[digits];
     if (Number.isNaN(value)) {
+      const perSecond = digits === 6 ? 1_000_000n : 1_000_000_000n;
       const exact = scaledInteger(this.slice(at, until), digits - this.unitDigits, 21, 'floor');
       if (exact === TOO_LARGE || exact === INEXACT) this.failRange(field, at, until);
-      const seconds = Number(exact) / perSecond;
-      if (exact > MAX_LONG || exact < MIN_LONG || seconds < MIN_SECONDS || seconds >= END_SECONDS)
-        this.failRange(field, at, until);
+      const outside = exact < MIN_SECONDS_EXACT * perSecond || exact >= END_SECONDS_EXACT * perSecond;
+      if (outside || exact > MAX_LONG || exact < MIN_LONG) this.failRange(field, at, until);
       field.int64.appendBigInt(exact);
       return until;
     }
