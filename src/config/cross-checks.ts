@@ -9,6 +9,7 @@ import type { Fault, Path, Report } from './fault.ts';
 import { formatPath } from './fault.ts';
 import { parsePartitionField } from './partition-field.ts';
 import { locate } from './source-tree.ts';
+import { knownColumns } from './typed-column-classes.ts';
 import type { Values } from './values.ts';
 
 /** Adds contradictions to the faults of the tree, and lints between options to `warnings`. Looks only at options that are right by themselves. */
@@ -94,9 +95,10 @@ function checkRule(values: Values, index: number, fault: Report, warn: Report): 
   const max = values.get<number>('tables[]', 'maxSnapshots', index);
   if (keep !== undefined && max !== undefined && max < keep)
     fault('CONTRADICTION', at('maxSnapshots'), `keepSnapshots asks for ${keep}; give at least as many`);
+  const columns = knownColumns(values, index);
   const seen = new Set<string>();
   for (const text of values.get<string[]>('tables[]', 'partitionBy', index) ?? []) {
-    const field = parsePartitionField(text);
+    const field = parsePartitionField(text, columns);
     if ('wrong' in field) {
       fault('WRONG_VALUE', at('partitionBy'), `${shown(text)}: ${field.wrong}`);
       continue;

@@ -206,6 +206,6 @@ function routeRule(values: Values, index: number): RouteRule | null {
 
 /** One text for one field, however it was written; a wrong one was a fault before. */
 function canonicalPartitionField(text: string): string {
-  const field = parsePartitionField(text);
+  const field = parsePartitionField(text, { layout: 'the table', columns: null });
   return 'wrong' in field ? text : field.canonical;
 }
