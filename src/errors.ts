@@ -346,6 +346,20 @@ export const ERROR_CODES = {
     'A record could not be decoded under mode FAILFAST.',
     'See the coordinate and the reason.',
   ),
+  REQUEUE_REFUSED: row(
+    64,
+    409,
+    false,
+    'Records of a quarantine cannot go back as asked; nothing was written.',
+    'The message says what is missing.',
+  ),
+  REQUEUE_UNFINISHED: row(
+    75,
+    409,
+    false,
+    'A requeue that another checkpoint began is not finished, and which records it brought back is not known here.',
+    'Finish it with the pipeline file that the message names, then run again; nothing was written.',
+  ),
   FUNNEL_MISMATCH: row(
     70,
     500,

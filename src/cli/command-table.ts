@@ -35,6 +35,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Prove that each offset is in its table exactly once',
     load: () => import('./commands/verify.ts'),
   },
+  {
+    name: 'quarantine',
+    summary: 'Look at what was set aside, and bring it back once it is rows',
+    load: () => import('./commands/quarantine.ts'),
+  },
   { name: 'table', summary: 'Look at the tables of a catalog', load: () => import('./commands/table.ts') },
   {
     name: 'checkpoint',

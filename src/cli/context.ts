@@ -5,6 +5,8 @@ export interface CliContext {
   version: string;
   /** Data for the reader of the command. */
   stdout: Out;
+  /** Bytes as they are, to the same reader. */
+  writeBytes(bytes: Uint8Array): void;
   /** Logs, progress, errors. */
   stderr: Out;
   /** The exit code where the command ends without an error; 0 at first. */

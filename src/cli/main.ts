@@ -44,6 +44,7 @@ function processContext(): CliContext {
     cwd: process.cwd(),
     version: readVersion(),
     stdout: out(process.stdout),
+    writeBytes: (bytes) => void process.stdout.write(bytes),
     stderr: out(process.stderr),
     exitCode: 0,
   };

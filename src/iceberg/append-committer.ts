@@ -104,6 +104,11 @@ export class AppendCommitter {
     return tableName(this.#terms.identifier);
   }
 
+  /** Was there an attempt of which nobody knows whether it was applied? */
+  get isUnknown(): boolean {
+    return this.#unknown;
+  }
+
   get #unknown(): boolean {
     return this.#attempts.some((a) => a.outcome === 'unknown');
   }

@@ -23,6 +23,8 @@ export interface RequeueMark {
   readonly commitId: string;
   readonly snapshotId: bigint;
   readonly sequenceNumber: bigint;
+  /** Where the records came from. */
+  readonly quarantine: string;
   /** Where its list of records is kept until it is finished. */
   readonly intent: string;
 }
@@ -37,6 +39,7 @@ export function requeueMarks(mark: RequeueMark, finished: readonly string[]): Ta
     'commit-id': mark.commitId,
     'snapshot-id': mark.snapshotId,
     'sequence-number': mark.sequenceNumber,
+    quarantine: mark.quarantine,
     intent: mark.intent,
   });
   const updates: TableUpdate[] = [
@@ -62,6 +65,7 @@ function readMark(key: string, text: string): RequeueMark {
       commitId: reader.string('commit-id'),
       snapshotId: reader.long('snapshot-id'),
       sequenceNumber: reader.long('sequence-number'),
+      quarantine: reader.string('quarantine'),
       intent: reader.string('intent'),
     };
   } catch (e) {

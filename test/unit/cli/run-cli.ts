@@ -26,6 +26,9 @@ export async function runCli(
     cwd: setup.cwd ?? '/',
     version: '1.2.3',
     stdout: out('stdout'),
+    writeBytes: (bytes) => {
+      texts.stdout += Buffer.from(bytes).toString('latin1');
+    },
     stderr: out('stderr'),
     exitCode: 0,
   };

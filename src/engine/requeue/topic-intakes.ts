@@ -1,0 +1,128 @@
+import type { LedgerEntry } from '../../checkpoint/records.ts';
+import { isSluiceError } from '../../errors.ts';
+import type { Catalog } from '../../iceberg/catalog.ts';
+import { evolveTables } from '../evolve-tables.ts';
+import type { Log } from '../host.ts';
+import type { TopicPlan } from '../local/batch-task.ts';
+import { routeTopics } from '../routing.ts';
+import { openTargetTables, type TargetTables } from '../target-tables.ts';
+import type { RecordKey } from './record-set.ts';
+import type { RequeueHost } from './requeue-host.ts';
+import { RequeueIntake, STAYS, type Staying } from './requeue-intake.ts';
+
+interface OpenTopic {
+  tables: TargetTables;
+  plan: TopicPlan;
+  intake: RequeueIntake;
+}
+
+/** The tables and decoders of the topics whose records are met, by today's rules. */
+export class TopicIntakes {
+  private readonly host: RequeueHost;
+  private readonly quarantine: string;
+  private readonly catalog: Catalog;
+  private readonly log: Log;
+  private readonly topics = new Map<string, OpenTopic | Staying>();
+  private ledger: LedgerEntry[] | undefined;
+
+  /** `catalog`: where tables are made and given columns. `log`: what is told of that. */
+  constructor(host: RequeueHost, quarantine: string, catalog: Catalog, log: Log) {
+    this.host = host;
+    this.quarantine = quarantine;
+    this.catalog = catalog;
+    this.log = log;
+  }
+
+  /** What decodes the records of a topic, or why they stay. Throws what `openTargetTables` throws. */
+  async of(topic: string): Promise<RequeueIntake | Staying> {
+    let open = this.topics.get(topic);
+    if (open === undefined) {
+      open = await this.open(topic);
+      this.topics.set(topic, open);
+    }
+    return 'intake' in open ? open.intake : open;
+  }
+
+  /** The incarnation of the topic that a record is of; null where no table asks, or the ledger does not say. */
+  async topicId({ topic, partition, pipeline, batchId }: RecordKey, offset: bigint): Promise<string | null> {
+    const open = this.topics.get(topic);
+    if (open === undefined || !('intake' in open)) return null;
+    if (!open.intake.targets.some(({ data }) => data.sources.includes('topicId'))) return null;
+    if (pipeline !== this.host.config.name || batchId === null) return null;
+    this.ledger ??= await this.host.checkpoint.ledger();
+    const entry = this.ledger.find(
+      (e) =>
+        e.topic === topic &&
+        e.partition === partition &&
+        e.from <= offset &&
+        offset < e.until &&
+        BigInt(e.firstBatch) <= batchId &&
+        batchId <= BigInt(e.lastBatch),
+    );
+    return entry?.topicId ?? null;
+  }
+
+  /** Gives tables that follow their records the columns that the records so far ask for; what is open is bound anew. */
+  async evolve(): Promise<void> {
+    const { registry, config } = this.host;
+    for (const [topic, open] of this.topics) {
+      if (!('intake' in open)) continue;
+      const wanted = open.intake.wanted();
+      if (wanted.length > 0)
+        await evolveTables(
+          { catalog: this.catalog, registry, log: this.log },
+          open.tables,
+          config.tables,
+          wanted,
+        );
+      // Also where nothing changed: the discovery begins anew.
+      this.topics.delete(topic);
+    }
+  }
+
+  private async open(topic: string): Promise<OpenTopic | Staying> {
+    const { config, checkpoint, registry } = this.host;
+    let routes: ReturnType<typeof routeTopics>;
+    try {
+      routes = routeTopics([topic], config.tables);
+    } catch (error) {
+      if (!isSluiceError(error, 'CONFIG_INVALID')) throw error;
+      return { table: null, reason: 'NO_RULE', field: '', message: STAYS.NO_RULE };
+    }
+    const tables = await openTargetTables(
+      {
+        catalog: this.catalog,
+        topicIds: new Map(),
+        includeHeaders: config.source.includeHeaders,
+        registry,
+        log: this.log,
+        pipeline: config.name,
+        destinations: (group) => destinationsOf(this.host, group),
+        known: async (name) => (await checkpoint.lastRecorded(name))?.uuid ?? null,
+      },
+      routes,
+    );
+    const plan = tables.byTopic.get(topic)!;
+    const quarantines = [plan.quarantine.table, ...destinationQuarantines(plan)];
+    if (!quarantines.includes(this.quarantine)) {
+      const message = `${STAYS.OTHER_TABLE}: ${plan.account}`;
+      return { table: null, reason: 'OTHER_TABLE', field: '', message };
+    }
+    return { tables, plan, intake: await RequeueIntake.create(plan) };
+  }
+}
+
+function destinationQuarantines({ targets, route }: TopicPlan): string[] {
+  const all = targets === null ? (route?.destinations ?? []).map((d) => d.targets) : [targets];
+  return all.map((t) => t.quarantine.table);
+}
+
+/** The tables of a group that were made on demand. */
+async function destinationsOf({ checkpoint }: RequeueHost, group: string): Promise<Map<string, string>> {
+  const destinations = new Map<string, string>();
+  for (const { table, route } of await checkpoint.tableRecords()) {
+    if (route?.group !== group || route.value === null || table.endsWith('__quarantine')) continue;
+    destinations.set(route.value, table);
+  }
+  return destinations;
+}

@@ -1,0 +1,152 @@
+/** Requeues of a test pipeline in this process, with seams for faults, and the check of what came of them. */
+import { randomUUID } from 'node:crypto';
+import { cpSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { RequeueIntents } from '../../src/checkpoint/requeue-intents.ts';
+import type { PipelineConfig } from '../../src/config/pipeline-config.ts';
+import { Failpoints } from '../../src/engine/failpoint.ts';
+import type { RecordFilter } from '../../src/engine/requeue/quarantine-table.ts';
+import { executeRequeue, previewRequeue } from '../../src/engine/requeue/requeue.ts';
+import type { RequeueHost } from '../../src/engine/requeue/requeue-host.ts';
+import type { RequeueReport } from '../../src/engine/requeue/requeue-report.ts';
+import { SchemaRegistry } from '../../src/engine/schema-registry.ts';
+import type { Catalog } from '../../src/iceberg/catalog.ts';
+import { type VerifyReport, verifyTable } from '../../src/proof/verify-table.ts';
+import type { FileIO } from '../../src/storage/file-io.ts';
+import { LocalFileIO } from '../../src/storage/local-file-io.ts';
+import { type IndependentTable, readIndependently } from './independent-table.ts';
+import type { Produced } from './produced.ts';
+import type { TestPipeline } from './test-pipeline.ts';
+
+export interface RequeueOptions {
+  execute?: boolean;
+  filter?: RecordFilter;
+  /** Today's rules. */
+  patch?: (config: PipelineConfig) => void;
+  io?: FileIO;
+  /** Wraps the catalog. */
+  catalog?: (inner: Catalog) => Catalog;
+  failpoints?: string;
+  isProcessAlive?: (pid: number) => boolean;
+  deadlineMs?: number;
+}
+
+/** One requeue, as a process of its own would do it. */
+export async function requeue(
+  pipeline: TestPipeline,
+  table: string,
+  options: RequeueOptions = {},
+): Promise<RequeueReport> {
+  const io = options.io ?? new LocalFileIO();
+  const config = await pipeline.config(options.patch);
+  if (options.deadlineMs !== undefined) config.source.requestDeadlineMs = options.deadlineMs;
+  const inner = await pipeline.openCatalog(io);
+  const registry = new SchemaRegistry(null, new AbortController().signal);
+  const host: RequeueHost = {
+    config,
+    catalog: options.catalog?.(inner) ?? inner,
+    io,
+    registry,
+    checkpoint: await pipeline.openCheckpoint(io),
+    intents: new RequeueIntents(io, pipeline.checkpoint),
+    owner: { host: hostname(), pid: process.pid, writerId: randomUUID() },
+    // Of requeues that ended in a test, nobody lives.
+    isProcessAlive: options.isProcessAlive ?? (() => false),
+    failpoints: new Failpoints(options.failpoints ?? ''),
+    log: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
+    now: Date.now,
+    random: Math.random,
+    randomUuid: randomUUID,
+    sleep: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 5))),
+  };
+  try {
+    const run = options.execute === true ? executeRequeue : previewRequeue;
+    return await run(host, `${table}__quarantine`, options.filter ?? {});
+  } finally {
+    await inner.close();
+  }
+}
+
+/** The directory of a pipeline as it is now, to go back to it: locations stay as they are. */
+export function keepState(pipeline: TestPipeline): { restore(): void; remove(): void } {
+  const kept = `${pipeline.directory}.kept`;
+  cpSync(pipeline.directory, kept, { recursive: true });
+  return {
+    restore: () => {
+      rmSync(pipeline.directory, { recursive: true, force: true });
+      cpSync(kept, pipeline.directory, { recursive: true });
+    },
+    remove: () => rmSync(kept, { recursive: true, force: true }),
+  };
+}
+
+export interface RequeueEnd {
+  /** By `topic-partition@offset`. */
+  rows: Map<string, Record<string, unknown>>;
+  quarantined: Set<string>;
+  requeued: Set<string>;
+  data: IndependentTable;
+  verify: VerifyReport;
+  intents: string[];
+}
+
+/**
+ * Reads table, quarantine and record with other code than Sluice's: every record that was produced is one row, or quarantined
+ * and not on record as requeued; nothing is on record that is no row. Then asks `verify`. Throws an error with what is wrong.
+ */
+export async function checkRequeued(
+  pipeline: TestPipeline,
+  table: string,
+  produced: Produced,
+): Promise<RequeueEnd> {
+  const faults: string[] = [];
+  const read = (name: string) => readIndependently(pipeline.catalogFile, name);
+  const data = await read(table);
+  if (data === undefined) throw new Error(`there is no table ${table}`);
+  const rows = new Map<string, Record<string, unknown>>();
+  for (const row of data.rows) {
+    const key = placeOf(row);
+    if (rows.has(key)) faults.push(`${key} is two rows`);
+    rows.set(key, row);
+  }
+  const places = async (name: string): Promise<Set<string>> => {
+    const found = new Set<string>();
+    const there = await read(name).catch(() => undefined);
+    for (const row of there?.rows ?? []) {
+      if (found.has(placeOf(row))) faults.push(`${placeOf(row)} stands twice in ${name}`);
+      found.add(placeOf(row));
+    }
+    return found;
+  };
+  const quarantined = await places(`${table}__quarantine`);
+  const requeued = await places(`${table}__requeued`);
+  for (const [name, records] of produced.records) {
+    for (const { offset } of records.values()) {
+      const key = `${name}@${offset}`;
+      const [isRow, isAside, isBack] = [rows.has(key), quarantined.has(key), requeued.has(key)];
+      if (!isRow && !isAside) faults.push(`${key} is lost`);
+      if (isBack && !(isRow && isAside)) faults.push(`${key} is on record, row: ${isRow}, aside: ${isAside}`);
+      if (isRow && isAside && !isBack) faults.push(`${key} is a row and quarantined`);
+    }
+  }
+  const io = new LocalFileIO();
+  const catalog = await pipeline.openCatalog();
+  const checkpoint = await pipeline.openCheckpoint();
+  let verify: VerifyReport;
+  try {
+    verify = await verifyTable({ checkpoint, catalog, io }, table);
+  } finally {
+    await catalog.close();
+  }
+  if (!verify.ok)
+    faults.push(
+      `verify: ${JSON.stringify({ ...verify, partitions: [] }, (_, v) => (typeof v === 'bigint' ? String(v) : v))}`,
+    );
+  if (faults.length > 0) throw new Error(`${faults.length} faults\n${faults.slice(0, 20).join('\n')}`);
+  const intents = await new RequeueIntents(io, pipeline.checkpoint).list();
+  return { rows, quarantined, requeued, data, verify, intents };
+}
+
+function placeOf(row: Record<string, unknown>): string {
+  return `${row.topic}-${row.kafka_partition}@${row.kafka_offset}`;
+}
