@@ -102,10 +102,10 @@ export class AvroDraw {
     }
   }
 
-  /** Not null alone: what takes no bytes may come in any number. */
+  /** None that takes no bytes: it may come in any number, which the plain reader would follow. */
   private item(depth: number): AvroJson {
     const schema = this.schema(depth - 1);
-    return schema === 'null' ? ['null', 'int'] : schema;
+    return isBodiless(schema, this.definitions) ? ['null', 'int'] : schema;
   }
 
   private union(depth: number): AvroJson {
@@ -279,6 +279,13 @@ export function definedFirst(
   if (schema.type === 'map') return { ...schema, values: inner(schema.values) };
   if (schema.type !== 'record') return schema;
   return { ...schema, fields: (schema.fields as Field[]).map((f) => ({ ...f, type: inner(f.type) })) };
+}
+
+/** Whether all values of a schema take no bytes. */
+function isBodiless(schema: AvroJson, names: Names): boolean {
+  const { kind, node } = definition(schema, names);
+  if (kind !== 'record') return kind === 'null';
+  return (node.fields as Field[]).every((f) => isBodiless(f.type, names));
 }
 
 /** A row that the value makes, as `plainValue` reads it. Throws OutOfRange where it does not fit its column. */

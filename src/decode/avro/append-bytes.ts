@@ -9,7 +9,7 @@ const LOOP_BYTES = 48;
  * the block: so that one native look over the column proves every text (see BytesColumn).
  */
 export function appendText(column: BytesColumn, source: Uint8Array, at: number, size: number): void {
-  const start = place(column, size);
+  const start = placeBytes(column, size);
   const { data } = column;
   data[start] = 0;
   data[start + 1] = 0;
@@ -20,7 +20,7 @@ export function appendText(column: BytesColumn, source: Uint8Array, at: number, 
 
 /** Appends source[at, at + size) with its length prefix. */
 export function appendBinary(column: BytesColumn, source: Uint8Array, at: number, size: number): void {
-  const start = place(column, size);
+  const start = placeBytes(column, size);
   const { data } = column;
   data[start] = size & 0xff;
   data[start + 1] = (size >>> 8) & 0xff;
@@ -38,7 +38,7 @@ export function appendFixed(column: FixedColumn, source: Uint8Array, at: number)
 }
 
 /** Makes a row of `size` bytes and returns where its prefix begins. */
-function place(column: BytesColumn, size: number): number {
+export function placeBytes(column: BytesColumn, size: number): number {
   const { length } = column;
   if (length + 2 > column.starts.length) column.reserve(1, 0);
   const start = column.starts[length];

@@ -8,7 +8,7 @@ import type { AvroFormat, RegisteredSchema } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
 import type { ReasonCode } from '../reasons.ts';
 import type { DecodeCounts, DecodeFault, ValueDecoder } from '../value-decoder.ts';
-import { appendBinary, appendText } from './append-bytes.ts';
+import { appendText } from './append-bytes.ts';
 import { AvroFault, AvroInput } from './avro-input.ts';
 import { type AvroSchema, AvroSchemaFault } from './avro-schema.ts';
 import { schemaFingerprint } from './canonical-form.ts';
@@ -36,6 +36,8 @@ export interface AvroDecoder extends ValueDecoder {
   /** The registry does not know the id: its records of the next block are UNKNOWN_SCHEMA_ID; then it is asked for again. */
   markUnknown(id: number): void;
 }
+
+const FRAME_BYTES = { confluent: CONFLUENT_FRAME, plain: 0, singleObject: SINGLE_OBJECT_FRAME } as const;
 
 /** Plans that are kept from block to block; those that the last block did not use go first. */
 const MAX_PLANS = 1000;
@@ -83,12 +85,14 @@ class ColumnarAvroDecoder implements AvroDecoder {
   /** Without a registry: the one plan, and the fingerprint that single-object values must name. */
   private readonly only: Plan | null = null;
   private readonly fingerprint: Uint8Array | null = null;
+  private readonly frameBytes: number;
   private readonly input = new AvroInput();
   private block = 0;
   private last: Plan | null = null;
 
   constructor(columns: readonly NestedField[], format: AvroFormat) {
     this.format = format;
+    this.frameBytes = FRAME_BYTES[format.framing];
     this.columns = columns.map((field) => createColumn(field.type));
     this.root = new StructColumn(this.columns);
     this.texts = columns.flatMap((field, i) => textColumns(field.type, this.columns[i]));
@@ -200,11 +204,6 @@ class ColumnarAvroDecoder implements AvroDecoder {
     this.counts.duplicateKeys += input.duplicateKeys;
   }
 
-  private get frameBytes(): number {
-    if (this.only === null) return CONFLUENT_FRAME;
-    return this.fingerprint === null ? 0 : SINGLE_OBJECT_FRAME;
-  }
-
   /** The plan of a value, or null where its frame is at fault; the row is then told and filled. */
   private planOf(row: number, start: number, end: number): Plan | null {
     const { bytes } = this.input;
@@ -277,7 +276,7 @@ class ColumnarAvroDecoder implements AvroDecoder {
         const bytes = Buffer.from(input.bytes.buffer, input.bytes.byteOffset + start, end - start);
         const text = Buffer.from(bytes.toString('base64'), 'latin1');
         appendText(column as BytesColumn, text, 0, text.length);
-      } else appendBinary(column as BytesColumn, input.bytes, start, end - start);
+      } else (column as BytesColumn).appendFrom(input.bytes, start, end - start, true);
     });
     this.root.endRow();
   }

@@ -6,7 +6,7 @@ import type { PartitionValue } from '../../core/data-file.ts';
 import { isPrimitive, type NestedField, type PrimitiveType } from '../../core/schema.ts';
 import { decimalToFixed, singleValueFromJson } from '../../core/single-value.ts';
 import { SluiceError } from '../../errors.ts';
-import { appendBinary, appendText } from './append-bytes.ts';
+import { appendText } from './append-bytes.ts';
 import type { AvroInput } from './avro-input.ts';
 import { FaultOp, NullOp, type Op } from './op.ts';
 
@@ -50,9 +50,9 @@ function constantOp(type: PrimitiveType, column: TypedColumn, value: PartitionVa
       return { run: () => column.append(bytes) };
     }
     case 'bytes': {
-      const isText = type === 'string';
-      const bytes = isText ? new TextEncoder().encode(value as string) : (value as Uint8Array);
-      return { run: () => (isText ? appendText : appendBinary)(column, bytes, 0, bytes.length) };
+      if (type !== 'string') return { run: () => column.appendBytes(value as Uint8Array) };
+      const text = new TextEncoder().encode(value as string);
+      return { run: () => appendText(column, text, 0, text.length) };
     }
     default:
       throw new SluiceError('INTERNAL', `no column of kind ${column.kind} holds values of type ${type}`);

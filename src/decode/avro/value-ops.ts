@@ -9,9 +9,10 @@ import type { Float64Column } from '../../columns/float64-column.ts';
 import type { Int32Column } from '../../columns/int32-column.ts';
 import type { Int64Column } from '../../columns/int64-column.ts';
 import { firstInvalidUtf8 } from '../utf8.ts';
-import { appendBinary, appendFixed, appendText } from './append-bytes.ts';
+import { appendText } from './append-bytes.ts';
 import type { AvroInput } from './avro-input.ts';
 import type { Op } from './op.ts';
+import { BytesMover, takeFixed } from './take-bytes.ts';
 
 export class BooleanOp implements Op {
   private readonly column: BooleanColumn;
@@ -156,18 +157,16 @@ function nearestFloat(low: number, high: number): number {
 
 /** Bytes of a string, or those of bytes that are read as one, into a text column. */
 export class TextOp implements Op {
-  private readonly column: BytesColumn;
+  private readonly mover: BytesMover;
 
   constructor(column: BytesColumn) {
-    this.column = column;
+    this.mover = new BytesMover(column);
   }
 
   run(input: AvroInput): void {
     const size = input.readSize();
-    const at = input.at;
     if (input.checksText) checkText(input, size);
-    appendText(this.column, input.bytes, at, size);
-    input.at = at + size;
+    this.mover.move(input, size, 0);
   }
 }
 
@@ -179,16 +178,15 @@ function checkText(input: AvroInput, size: number): void {
 }
 
 export class BinaryOp implements Op {
-  private readonly column: BytesColumn;
+  private readonly mover: BytesMover;
 
   constructor(column: BytesColumn) {
-    this.column = column;
+    this.mover = new BytesMover(column);
   }
 
   run(input: AvroInput): void {
     const size = input.readSize();
-    appendBinary(this.column, input.bytes, input.at, size);
-    input.at += size;
+    this.mover.move(input, size, size);
   }
 }
 
@@ -201,21 +199,22 @@ export class FixedOp implements Op {
   }
 
   run(input: AvroInput): void {
-    appendFixed(this.column, input.bytes, input.take(this.column.width));
+    takeFixed(this.column, input);
   }
 }
 
 export class FixedToBinaryOp implements Op {
-  private readonly column: BytesColumn;
+  private readonly mover: BytesMover;
   private readonly size: number;
 
   constructor(column: BytesColumn, size: number) {
-    this.column = column;
+    this.mover = new BytesMover(column);
     this.size = size;
   }
 
   run(input: AvroInput): void {
-    appendBinary(this.column, input.bytes, input.take(this.size), this.size);
+    input.at = input.take(this.size);
+    this.mover.move(input, this.size, this.size);
   }
 }
 
