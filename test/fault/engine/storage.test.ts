@@ -12,14 +12,14 @@ import { Produced } from '../../support/produced.ts';
 import { TestPipeline } from '../../support/test-pipeline.ts';
 import { everyNth } from '../../support/thorough.ts';
 
-/** One of so many calls is tried in each test. */
-const STEP = everyNth(23);
+/** One of so many calls is tried in each test. With a file catalog the catalog's own steps are calls to the storage too. */
+const STEPS = { sqlite: everyNth(19), file: everyNth(41) };
 
-/** With a file catalog the catalog's own steps are calls to the storage too. */
 describe.each(['sqlite', 'file'] as const)(
   'the engine over a storage that fails, catalog %s',
   (catalogType) => {
     const { bootstrap } = useKafka();
+    const step = STEPS[catalogType];
     let produced: Produced;
     let topic: string;
     /** Calls to the storage in a whole run: five batches into a table and its quarantine, three of them purged. */
@@ -83,19 +83,19 @@ describe.each(['sqlite', 'file'] as const)(
       ['fails and so do all later ones, as in a process that dies', 'before', true, 2],
       ['is done, its reply is lost and all later ones fail', 'after', true, 3],
     ] as const)('a call that %s', async (_, when, dead, first) => {
-      for (let nth = 1 + (first % STEP); nth <= calls; nth += STEP)
+      for (let nth = 1 + (first % step); nth <= calls; nth += step)
         await tryFault({ nth, when, dead }, 'call');
     });
 
     it('a disk that says that it is full, once, at any call', async () => {
       const full = () =>
         new SluiceError('STORAGE_FULL', 'no space is left (an injected fault)', { outcome: 'not-applied' });
-      for (let nth = Math.min(STEP, 3); nth <= calls; nth += STEP)
+      for (let nth = Math.min(step, 3); nth <= calls; nth += step)
         await tryFault({ nth, when: 'before', error: full }, 'full at call');
     });
 
     it('a disk that is full after any number of bytes: STORAGE_FULL, and nothing but the batch is to do again', async () => {
-      for (let share = 0.02; share < 1; share += 0.005 * STEP) {
+      for (let share = 0.02; share < 1; share += 0.005 * step) {
         const pipeline = newPipeline();
         const io = new FaultyFileIO(new LocalFileIO(), { freeBytes: Math.floor(bytes * share) });
         const run = pipeline.run({ seams: { fileIO: io } });
