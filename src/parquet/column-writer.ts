@@ -2,17 +2,16 @@ import type { ConstantVector, FlatVector } from '../columns/vector.ts';
 import { SluiceError } from '../errors.ts';
 import { BloomFilterBuilder } from './bloom-filter.ts';
 import { type BufferPool, ByteChain } from './byte-chain.ts';
-import { ConstantDictionary } from './constant-dictionary.ts';
 import { createRange } from './create-range.ts';
+import { DictionaryPage } from './dictionary-page.ts';
 import { EntryFit, type PageRoom } from './entry-fit.ts';
 import { ENCODING, PHYSICAL_TYPE } from './format.ts';
 import type { LeafColumn } from './leaf-column.ts';
 import type { Levels } from './levels.ts';
-import { PageBuffer } from './page-buffer.ts';
 import type { CompressPage } from './page-codec.ts';
 import { encodeDataPageHeader, encodeDictionaryPageHeader } from './page-header.ts';
 import { PageIndexBuilder } from './page-index.ts';
-import { BLOCK_ROWS, PageValues } from './page-values.ts';
+import { BLOCK_ROWS, type PageMode, PageValues } from './page-values.ts';
 import { checkValueLength, plainValue } from './plain-value.ts';
 import { bitWidthOf, RunLengthEncoder } from './run-length-encoder.ts';
 import { ThriftWriter } from './thrift-writer.ts';
@@ -24,6 +23,8 @@ export interface ColumnWriterSettings {
   readonly compress: CompressPage;
   readonly pageBytes: number;
   readonly pageRows: number;
+  /** The most a dictionary of byte strings may hold; 0: there is none. */
+  readonly dictionaryBytes: number;
   /** Keep minima and maxima: not for leaves inside lists and maps, nor behind the first `metricsColumns`. */
   readonly keepsRange: boolean;
   readonly bloomFilter: boolean;
@@ -38,7 +39,7 @@ const blockRows = new Int32Array(BLOCK_ROWS);
 
 /**
  * Writes one leaf column: rows are appended to an open page in PLAIN form; a full page is compressed at once and kept in
- * the chunk until the row group is written. Constants go to a dictionary instead, as runs.
+ * the chunk until the row group is written. Constants, and byte strings that repeat, go to a dictionary instead.
  */
 export class ColumnWriter {
   readonly leaf: LeafColumn;
@@ -46,12 +47,10 @@ export class ColumnWriter {
   private readonly thrift = new ThriftWriter(64);
 
   // the open page
-  private readonly page: PageBuffer;
   private pageRowCount = 0;
   /** Entries: values and nulls; for leaves inside lists also the places of empty lists. */
   private pageEntries = 0;
   private pageNulls = 0;
-  private pageIsDictionary = false;
   private readonly definitions: RunLengthEncoder | undefined;
   private readonly repetitions: RunLengthEncoder | undefined;
   private readonly values: PageValues;
@@ -64,7 +63,6 @@ export class ColumnWriter {
   readonly index = new PageIndexBuilder();
   readonly bloom: BloomFilterBuilder | undefined;
   readonly chunkRange: ValueRange | undefined;
-  private readonly dictionary: ConstantDictionary | undefined;
   private lastConstant: ConstantVector['value'] | undefined;
   private lastPlain: Uint8Array | undefined;
   chunkRows = 0;
@@ -79,9 +77,14 @@ export class ColumnWriter {
     this.leaf = leaf;
     this.settings = settings;
     this.chain = new ByteChain(settings.pool);
-    this.page = new PageBuffer(settings.pool, settings.pageBytes);
     if (settings.bloomFilter) this.bloom = new BloomFilterBuilder();
-    this.values = new PageValues(this.page, this.bloom);
+    // Iceberg's vectorised Spark reader took no dictionaries of fixed before 1.10, and booleans never have one
+    const { physicalType } = leaf;
+    const hasDictionary =
+      physicalType !== PHYSICAL_TYPE.BOOLEAN && physicalType !== PHYSICAL_TYPE.FIXED_LEN_BYTE_ARRAY;
+    const { pool, dictionaryBytes } = settings;
+    const dictionary = hasDictionary ? new DictionaryPage(pool, dictionaryBytes) : undefined;
+    this.values = new PageValues(pool, settings.pageBytes, this.bloom, dictionary);
     if (leaf.maxDefinitionLevel > 0)
       this.definitions = new RunLengthEncoder(bitWidthOf(leaf.maxDefinitionLevel));
     if (leaf.maxRepetitionLevel > 0)
@@ -91,21 +94,15 @@ export class ColumnWriter {
       this.previousRange = createRange(leaf);
       this.chunkRange = createRange(leaf);
     }
-    // Iceberg's vectorised Spark reader took no dictionaries of fixed before 1.10, and booleans never have one
-    const { physicalType } = leaf;
-    if (physicalType !== PHYSICAL_TYPE.BOOLEAN && physicalType !== PHYSICAL_TYPE.FIXED_LEN_BYTE_ARRAY) {
-      this.dictionary = new ConstantDictionary();
-    }
   }
 
   /** Everything held in memory. */
   get heldBytes(): number {
     return (
-      this.page.capacityBytes +
+      this.values.heldBytes +
       this.chain.capacityBytes +
       this.index.heldBytes +
       (this.bloom?.heldBytes ?? 0) +
-      (this.dictionary?.heldBytes ?? 0) +
       (this.definitions?.capacityBytes ?? 0) +
       (this.repetitions?.capacityBytes ?? 0)
     );
@@ -113,7 +110,7 @@ export class ColumnWriter {
 
   /** Bytes of the open page, before compression. */
   get openBytes(): number {
-    return this.page.length;
+    return this.values.openBytes;
   }
 
   /** Appends rows [from, until) of a vector of this column's kind. */
@@ -123,7 +120,7 @@ export class ColumnWriter {
       return;
     }
     this.checkKind(vector);
-    if (from < until) this.enterPage(false);
+    if (from < until) this.enterPage(this.values.modeOf(vector));
     for (let row = from; row < until; ) {
       const stop = this.fit(vector, row, until);
       if (stop === row) {
@@ -139,7 +136,7 @@ export class ColumnWriter {
   /** How far the rows from `row` fit into the open page; `row` itself where the page must end first. */
   private fit(vector: FlatVector, row: number, until: number): number {
     const stop = Math.min(until, row + this.settings.pageRows - this.pageRowCount);
-    const { room } = this.page;
+    const { room } = this.values;
     const isEmpty = this.pageRowCount === 0;
     if (vector.kind !== 'bytes') {
       const width = this.leaf.width || 1;
@@ -207,7 +204,7 @@ export class ColumnWriter {
    */
   appendLevelled(vector: FlatVector, levels: Uint8Array, from: number, until: number): void {
     this.checkKind(vector);
-    if (from < until) this.enterPage(false);
+    if (from < until) this.enterPage(this.values.modeOf(vector));
     const present = this.leaf.maxDefinitionLevel;
     for (let row = from; row < until; ) {
       const stop = this.fit(vector, row, until);
@@ -247,32 +244,32 @@ export class ColumnWriter {
       return;
     }
     const plain = this.constantPlain(value);
-    const index = this.dictionary === undefined ? -1 : this.dictionary.index(plain);
-    this.enterPage(index >= 0);
+    const { dictionary } = this.values;
+    // a page of indices may take its dictionary with it when it ends
+    if (this.values.mode === 'indices') this.enterPage('runs');
+    const index = dictionary === undefined ? -1 : dictionary.indexOfConstant(plain);
+    const mode = index < 0 ? 'plain' : 'runs';
+    this.enterPage(mode);
     for (let left = count; left > 0; ) {
       let take = Math.min(left, this.settings.pageRows - this.pageRowCount);
       if (index < 0) take = this.fitConstant(plain, take);
-      if (take === 0 || (index >= 0 && !this.dictionary!.hasRoomForRun)) {
+      if (take === 0 || (index >= 0 && !dictionary!.hasRoomForRun)) {
         this.sealPage();
-        this.enterPage(index >= 0);
+        this.enterPage(mode);
         continue;
       }
       this.definitions?.append(this.leaf.maxDefinitionLevel, take);
-      if (index >= 0) this.dictionary!.appendRun(index, take);
-      else this.page.appendRepeated(plain, take);
-      this.values.note(plain, this.leaf.physicalType === PHYSICAL_TYPE.BYTE_ARRAY ? 4 : 0, take);
+      const prefix = this.leaf.physicalType === PHYSICAL_TYPE.BYTE_ARRAY ? 4 : 0;
+      this.values.appendRepeated(plain, index, take, prefix);
       this.countRows(take, 0);
       left -= take;
-      if (this.pageRowCount >= this.settings.pageRows) {
-        this.sealPage();
-        if (left > 0) this.enterPage(index >= 0);
-      }
+      if (this.pageRowCount >= this.settings.pageRows) this.sealPage();
     }
   }
 
   /** How many copies of a value that is not in a dictionary fit the open page. */
   private fitConstant(plain: Uint8Array, most: number): number {
-    const rows = Math.floor(this.page.room / plain.length);
+    const rows = Math.floor(this.values.room / plain.length);
     return rows < 1 && this.pageRowCount === 0 ? 1 : Math.min(most, rows);
   }
 
@@ -293,7 +290,7 @@ export class ColumnWriter {
    */
   appendEntries(levels: Levels, vector: FlatVector | undefined, rows: Int32Array, valueCount: number): void {
     if (vector !== undefined) this.checkKind(vector);
-    if (valueCount > 0) this.enterPage(false);
+    if (vector !== undefined && valueCount > 0) this.enterPage(this.values.modeOf(vector));
     this.entryFit ??= new EntryFit(this.leaf);
     const fit = this.entryFit;
     for (let entry = 0, value = 0; entry < levels.length; ) {
@@ -314,7 +311,7 @@ export class ColumnWriter {
 
   private get room(): PageRoom {
     return {
-      bytes: this.page.room,
+      bytes: this.values.room,
       rows: this.settings.pageRows - this.pageRowCount,
       entries: MAX_PAGE_ENTRIES - this.pageEntries,
       isEmpty: this.pageEntries === 0,
@@ -323,7 +320,7 @@ export class ColumnWriter {
 
   private get isFull(): boolean {
     return (
-      this.page.room <= 0 ||
+      this.values.room <= 0 ||
       this.pageRowCount >= this.settings.pageRows ||
       this.pageEntries >= MAX_PAGE_ENTRIES
     );
@@ -335,29 +332,31 @@ export class ColumnWriter {
     this.pageNulls += nulls;
   }
 
-  /** Opens a page of the wanted encoding, ending one of the other that holds values. */
-  private enterPage(isDictionary: boolean): void {
-    if (this.pageIsDictionary === isDictionary) return;
+  /** Opens a page of the wanted mode, ending one of another that holds values. */
+  private enterPage(mode: PageMode): void {
+    if (this.values.mode === mode) return;
     if (this.pageEntries > this.pageNulls) this.sealPage();
-    this.pageIsDictionary = isDictionary;
+    this.values.mode = mode;
   }
 
   /** Ends the open page, if it has any entry: levels in front, compressed, kept in the chunk. */
   sealPage(): void {
     if (this.pageEntries === 0) return;
-    const raw = this.rawPage();
+    const { values } = this;
+    const raw = values.finish(this.levels(), this.leaf.physicalType === PHYSICAL_TYPE.BOOLEAN);
+    const isDictionary = values.mode !== 'plain';
     const compressed = this.settings.compress(raw);
     const header = encodeDataPageHeader(this.thrift, {
       rawBytes: raw.length,
       compressed,
       entries: this.pageEntries,
-      encoding: this.pageIsDictionary ? ENCODING.RLE_DICTIONARY : ENCODING.PLAIN,
+      encoding: isDictionary ? ENCODING.RLE_DICTIONARY : ENCODING.PLAIN,
     });
     const offset = this.chain.length;
     this.chain.append(header);
     this.chain.append(compressed);
     this.uncompressedBytes += header.length + raw.length;
-    if (this.pageIsDictionary) this.dictionaryPages++;
+    if (isDictionary) this.dictionaryPages++;
     else this.plainPages++;
     const valueCount = this.pageEntries - this.pageNulls;
     const previous = this.hasPreviousRange ? this.previousRange : undefined;
@@ -367,7 +366,7 @@ export class ColumnWriter {
       this.chunkRows,
       this.pageNulls,
       valueCount,
-      this.values.range,
+      values.range,
       previous,
     );
     this.mergePage();
@@ -387,7 +386,7 @@ export class ColumnWriter {
     this.chunkRows += this.pageRowCount;
     this.chunkEntries += this.pageEntries;
     this.chunkNulls += this.pageNulls;
-    this.page.clear();
+    this.values.nextPage();
     this.pageRowCount = 0;
     this.pageEntries = 0;
     this.pageNulls = 0;
@@ -408,21 +407,16 @@ export class ColumnWriter {
     return parts;
   }
 
-  private rawPage(): Uint8Array {
-    if (this.pageIsDictionary) return Buffer.concat([...this.levels(), this.dictionary!.finishPage()]);
-    if (this.leaf.physicalType === PHYSICAL_TYPE.BOOLEAN) this.page.packBooleans();
-    return this.page.withLevels(this.levels());
-  }
-
   /** The dictionary page with its header, or undefined where no page uses one. Counts it into `uncompressedBytes`. */
   dictionaryPage(): Uint8Array | undefined {
     if (this.dictionaryPages === 0) return undefined;
-    const raw = this.dictionary!.plainEntries();
+    const { dictionary } = this.values.dictionary!;
+    const raw = dictionary.plainEntries();
     const compressed = this.settings.compress(raw);
     const header = encodeDictionaryPageHeader(this.thrift, {
       rawBytes: raw.length,
       compressed,
-      entries: this.dictionary!.size,
+      entries: dictionary.size,
     });
     this.uncompressedBytes += header.length + raw.length;
     return Buffer.concat([header, compressed]);
@@ -431,14 +425,11 @@ export class ColumnWriter {
   /** Forgets the chunk and gives its memory back; the next row group begins. */
   release(): void {
     this.chain.release();
-    this.page.release();
+    this.values.release();
     this.index.clear();
     this.bloom?.clear();
-    this.dictionary?.clear();
-    this.values.range?.clear();
     this.chunkRange?.clear();
     this.hasPreviousRange = false;
-    this.pageIsDictionary = false;
     this.chunkRows = 0;
     this.chunkEntries = 0;
     this.chunkNulls = 0;

@@ -1,10 +1,12 @@
 import type { BytesVector, FixedVector, FlatVector } from '../columns/vector.ts';
 import type { BloomFilterBuilder } from './bloom-filter.ts';
+import type { BufferPool } from './byte-chain.ts';
 import type { BytesRange } from './bytes-range.ts';
+import type { DictionaryPage } from './dictionary-page.ts';
 import type { FixedRange } from './fixed-range.ts';
 import type { FloatRange } from './float-range.ts';
 import type { Int32Range, Int64Range } from './integer-range.ts';
-import type { PageBuffer } from './page-buffer.ts';
+import { PageBuffer } from './page-buffer.ts';
 import type { ValueRange } from './value-range.ts';
 
 type NumericVector = Exclude<FlatVector, BytesVector | FixedVector>;
@@ -19,16 +21,92 @@ const gatheredInt32 = new Int32Array(gathered);
 const gatheredFloat32 = new Float32Array(gathered);
 const gatheredFloat64 = new Float64Array(gathered);
 
-/** Puts values of vectors in PLAIN form into a page, into the range of its values and into the chunk's bloom filter. */
+/** How the values of a page are held: as they are, as runs of constants, or as indices of a dictionary. */
+export type PageMode = 'plain' | 'runs' | 'indices';
+
+/** A page of indices ends where its values would fill so many in PLAIN form. */
+const PLAIN_PAGES = 4;
+
+/** The values of the open page of a column, with their range; notes them in the chunk's bloom filter. */
 export class PageValues {
   private readonly page: PageBuffer;
+  private readonly pageBytes: number;
   private readonly bloom: BloomFilterBuilder | undefined;
+  /** Undefined for columns that never have a dictionary. */
+  readonly dictionary: DictionaryPage | undefined;
+  mode: PageMode = 'plain';
+  /** Whether pages of this chunk have used the dictionary. */
+  private hasDictionary = false;
   /** That of the open page; undefined where ranges are not kept. */
   range: ValueRange | undefined;
 
-  constructor(page: PageBuffer, bloom: BloomFilterBuilder | undefined) {
-    this.page = page;
+  constructor(
+    pool: BufferPool,
+    pageBytes: number,
+    bloom: BloomFilterBuilder | undefined,
+    dictionary: DictionaryPage | undefined,
+  ) {
+    this.page = new PageBuffer(pool, pageBytes);
+    this.pageBytes = pageBytes;
     this.bloom = bloom;
+    this.dictionary = dictionary;
+  }
+
+  get heldBytes(): number {
+    return this.page.capacityBytes + (this.dictionary?.heldBytes ?? 0);
+  }
+
+  /** About what the open page takes, before compression. */
+  get openBytes(): number {
+    return this.page.length + (this.dictionary?.encodedBytes ?? 0);
+  }
+
+  /** PLAIN bytes until the page is full; negative where one value was longer than a page. */
+  get room(): number {
+    return this.mode === 'indices'
+      ? PLAIN_PAGES * this.pageBytes - this.dictionary!.pageBytes
+      : this.page.room;
+  }
+
+  /** The mode in which rows of a vector are appended. */
+  modeOf(vector: FlatVector): PageMode {
+    return vector.kind === 'bytes' && this.dictionary?.wantsStrings === true ? 'indices' : 'plain';
+  }
+
+  /** The whole page: `levels` one behind the other, then the values; afterwards `mode` says how these are encoded. */
+  finish(levels: readonly Uint8Array[], isBoolean: boolean): Uint8Array {
+    const { dictionary } = this;
+    if (this.mode === 'indices') {
+      if (dictionary!.isEmpty) this.mode = 'plain';
+      else if (dictionary!.shouldMove()) this.moveToPlain();
+    }
+    if (this.mode === 'plain') {
+      if (isBoolean) this.page.packBooleans();
+      return this.page.withLevels(levels);
+    }
+    this.hasDictionary = true;
+    return Buffer.concat([...levels, ...dictionary!.finish()]);
+  }
+
+  private moveToPlain(): void {
+    this.dictionary!.moveTo(this.page, this.hasDictionary);
+    this.mode = 'plain';
+  }
+
+  /** The next page of the chunk begins. */
+  nextPage(): void {
+    this.page.clear();
+    this.dictionary?.nextPage();
+    if (this.mode === 'indices' && !this.dictionary!.wantsStrings) this.mode = 'plain';
+  }
+
+  /** The next chunk begins; the memory is given back. */
+  release(): void {
+    this.page.release();
+    this.dictionary?.release();
+    this.range?.clear();
+    this.mode = 'plain';
+    this.hasDictionary = false;
   }
 
   /** Rows [from, until), none of them null; of byte strings also null ones: they take no room. */
@@ -68,7 +146,13 @@ export class PageValues {
     }
   }
 
-  private appendBytes(vector: BytesVector, from: number, until: number): void {
+  private appendBytes(vector: BytesVector, first: number, until: number): void {
+    let from = first;
+    if (this.mode === 'indices') {
+      from = this.dictionary!.appendStrings(vector, first, until, this.range, this.bloom);
+      if (this.dictionary!.wantsStrings) return;
+      this.moveToPlain();
+    }
     const { data, starts } = vector;
     this.page.append(data, starts[from], starts[until]);
     if (this.range !== undefined) (this.range as BytesRange).update(data, starts, from, until);
@@ -147,13 +231,10 @@ export class PageValues {
     for (let i = from; i < until; i++) this.bloom.add(bytes, i * width, (i + 1) * width);
   }
 
-  /** `count` times one value in PLAIN form; `prefix` bytes of it are its length. */
-  appendRepeated(plain: Uint8Array, count: number): void {
-    this.page.appendRepeated(plain, count);
-  }
-
-  /** Takes a value in PLAIN form, of which `prefix` bytes are its length, into the range and the bloom filter. */
-  note(plain: Uint8Array, prefix: number, count: number): void {
+  /** Appends `count` times one value in PLAIN form, whose index is `index` in a page of runs; `prefix` bytes are its length. */
+  appendRepeated(plain: Uint8Array, index: number, count: number, prefix: number): void {
+    if (this.mode === 'runs') this.dictionary!.appendRun(index, count);
+    else this.page.appendRepeated(plain, count);
     this.range?.takePlain(plain, count);
     this.bloom?.add(plain, prefix, plain.length);
   }

@@ -15,7 +15,7 @@ export class RunLengthEncoder {
   private packedAt = -1;
   private packedGroups = 0;
 
-  /** `bitWidth` of 1 to 31. */
+  /** `bitWidth` of 1 to 24. */
   constructor(bitWidth: number) {
     this.bitWidth = bitWidth;
   }
@@ -44,7 +44,7 @@ export class RunLengthEncoder {
   }
 
   /** Appends values[from, until). */
-  appendAll(values: Uint8Array | Int32Array, from: number, until: number): void {
+  appendAll(values: Uint8Array | Uint16Array, from: number, until: number): void {
     const { group } = this;
     for (let i = from; i < until; ) {
       if (this.runLength > 0) {
@@ -139,20 +139,9 @@ export class RunLengthEncoder {
     let bits = 0;
     let held = 0;
     for (let i = 0; i < 8; i++) {
-      let value = group[i];
-      let left = bitWidth;
-      while (left > 0) {
-        const take = Math.min(8 - held, left);
-        bits |= (value & ((1 << take) - 1)) << held;
-        value >>>= take;
-        held += take;
-        left -= take;
-        if (held === 8) {
-          buffer[this.end++] = bits;
-          bits = 0;
-          held = 0;
-        }
-      }
+      bits |= group[i] << held;
+      held += bitWidth;
+      for (; held >= 8; held -= 8, bits >>>= 8) buffer[this.end++] = bits & 0xff;
     }
   }
 

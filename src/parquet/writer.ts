@@ -40,7 +40,7 @@ export function resizeThreadPool(maxBytes: number = IDLE_POOL_BYTES): void {
  * Writes one Parquet file from column vectors. Rows are kept as compressed pages until `flush` writes their row group;
  * `append` is synchronous and copies what it keeps. After an error the writer can only be aborted.
  *
- * Data pages of version 1, PLAIN or (constants) dictionary: what every reader of Iceberg tables takes; Iceberg's
+ * Data pages of version 1, PLAIN or dictionary: what every reader of Iceberg tables takes; Iceberg's
  * vectorised Spark reader refused DELTA_BINARY_PACKED before 1.10.
  */
 export class ParquetWriter {
@@ -87,6 +87,7 @@ export class ParquetWriter {
         compress,
         pageBytes: options.pageBytes,
         pageRows: options.pageRows,
+        dictionaryBytes: options.dictionaryBytes,
         keepsRange,
         bloomFilter,
       });
@@ -351,6 +352,7 @@ function checkOptions(options: ParquetWriterOptions): void {
   };
   check('pageBytes', 1024, 256 * 1024 * 1024);
   check('pageRows', 1, 0x7fff_ffff);
+  check('dictionaryBytes', 0, 64 * 1024 * 1024);
   check('rowGroupBytes', 1024, 0x7fff_ffff);
   check('metricsColumns', 0, Number.MAX_SAFE_INTEGER);
 }

@@ -64,6 +64,7 @@ const arbitraryTable: fc.Arbitrary<Table> = fc
       codec: fc.constantFrom<ParquetCodec>('zstd', 'snappy', 'gzip', 'lz4', 'none'),
       pageBytes: fc.constantFrom(1024, 1500, 1 << 20),
       pageRows: fc.constantFrom(1, 7, 20, 20_000),
+      dictionaryBytes: fc.constantFrom(0, 1 << 20),
       rowGroupBytes: fc.constantFrom(1024, 20_000, 1 << 25),
       bloomFilterFieldIds: fc.constantFrom([], [1, 2, 3]),
     }),
@@ -73,9 +74,12 @@ const arbitraryTable: fc.Arbitrary<Table> = fc
     const columns = types.map(([type, required]) => {
       const value = arbitraryValue(type);
       const cell: fc.Arbitrary<TableValue> = required ? value : fc.option(value, { freq: 4 });
-      return fc
-        .array(cell, { minLength: rows, maxLength: rows, size: 'max' })
-        .map((values) => ({ type, required, values }));
+      const values = { minLength: rows, maxLength: rows, size: 'max' as const };
+      // all different, or few that repeat: those get a dictionary
+      const few = fc
+        .array(cell, { minLength: 1, maxLength: 4 })
+        .chain((all) => fc.array(fc.constantFrom(...all), values));
+      return fc.oneof(fc.array(cell, values), few).map((list) => ({ type, required, values: list }));
     });
     return fc.tuple(...columns).map((list) => ({ columns: list, rows, stretches, options }));
   })

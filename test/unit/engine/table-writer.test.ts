@@ -108,7 +108,7 @@ describe('TableWriter', () => {
         offset: b * 500 + i,
         ms: 0,
         value: Buffer.from(
-          Array.from({ length: 60 }, (_, k) => ((b * 977 + i * 31 + k * 17) % 95) + 32),
+          Array.from({ length: 60 }, (_, k) => ((b * 977 + i * 31 + k * 17 + ((i * k) >> 3)) % 95) + 32),
         ).toString(),
       })),
     );

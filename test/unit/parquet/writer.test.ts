@@ -287,6 +287,7 @@ describe('pages and row groups', () => {
     const options = {
       ...DEFAULT_PARQUET_OPTIONS,
       rowGroupBytes: 300_000,
+      dictionaryBytes: 0,
       pageBytes: 64 * 1024,
       codec: 'none' as const,
     };

@@ -1,0 +1,165 @@
+import type { BufferPool } from './byte-chain.ts';
+
+/** Indices have 16 bits; readers hold a dictionary whole. */
+const MAX_ENTRIES = 65_536;
+/** Values that hash alike are looked through so far: made-up ones must not make this slow. */
+const MAX_PROBES = 48;
+const FIRST_ENTRIES = 64;
+
+/**
+ * The distinct values of a column chunk in PLAIN form, in the order in which they came, found by their bytes. Nothing is
+ * allocated per value.
+ */
+export class ColumnDictionary {
+  private readonly pool: BufferPool;
+  private readonly maxBytes: number;
+  private data: Uint8Array | undefined;
+  private view: DataView = new DataView(new ArrayBuffer(0));
+  /** Entry i is bytes [starts[i], starts[i + 1]) of `data`. */
+  private starts = new Uint32Array(1);
+  private hashes = new Int32Array(0);
+  /** The page that had the entry last. */
+  private pages = new Uint32Array(0);
+  /** Open addressing: an entry's index and one, 0 where free. */
+  private table = new Int32Array(0);
+  private page = 1;
+  size = 0;
+
+  /** Holds up to `maxBytes` of values. */
+  constructor(pool: BufferPool, maxBytes: number) {
+    this.pool = pool;
+    this.maxBytes = maxBytes;
+  }
+
+  /** Bytes of the entries. */
+  get plainBytes(): number {
+    return this.starts[this.size];
+  }
+
+  get heldBytes(): number {
+    return (this.data?.length ?? 0) + this.hashes.length * 20;
+  }
+
+  /**
+   * The index of the value `source[from, until)`, 4 bytes at least, of which `view` is a view; it is taken in when it is
+   * new. -1 where the dictionary is full.
+   */
+  add(source: Uint8Array, view: DataView, from: number, until: number): number {
+    if (this.table.length === 0) this.grow();
+    const hash = hashOf(view, from, until);
+    const mask = this.table.length - 1;
+    let at = hash & mask;
+    for (let probe = 0; probe < MAX_PROBES; probe++) {
+      const index = this.table[at] - 1;
+      if (index < 0) return this.insert(source, from, until, hash, at);
+      if (this.hashes[index] === hash && this.equals(index, view, from, until)) return index;
+      at = (at + 1) & mask;
+    }
+    return -1;
+  }
+
+  private equals(index: number, view: DataView, from: number, until: number): boolean {
+    const start = this.starts[index];
+    const length = until - from;
+    if (this.starts[index + 1] - start !== length) return false;
+    const own = this.view;
+    // the last word may overlap the one before
+    for (let i = 0; i + 4 <= length; i += 4)
+      if (own.getInt32(start + i) !== view.getInt32(from + i)) return false;
+    return own.getInt32(start + length - 4) === view.getInt32(until - 4);
+  }
+
+  private insert(source: Uint8Array, from: number, until: number, hash: number, at: number): number {
+    const index = this.size;
+    const start = this.starts[index];
+    const end = start + until - from;
+    if (index === MAX_ENTRIES || end > this.maxBytes) return -1;
+    const data = this.reserve(start, end);
+    for (let i = from, to = start; i < until; i++, to++) data[to] = source[i];
+    this.hashes[index] = hash;
+    this.pages[index] = 0;
+    this.starts[index + 1] = end;
+    this.table[at] = index + 1;
+    this.size++;
+    if (this.size === this.hashes.length) this.grow();
+    return index;
+  }
+
+  private reserve(used: number, need: number): Uint8Array {
+    if (this.data !== undefined && need <= this.data.length) return this.data;
+    const grown = this.pool.take(Math.max(need, used * 2));
+    if (this.data !== undefined) {
+      grown.set(this.data.subarray(0, used));
+      this.pool.give(this.data);
+    }
+    this.data = grown;
+    this.view = new DataView(grown.buffer, grown.byteOffset, grown.length);
+    return grown;
+  }
+
+  private grow(): void {
+    const entries = Math.max(FIRST_ENTRIES, this.hashes.length * 2);
+    const hashes = new Int32Array(entries);
+    hashes.set(this.hashes);
+    const pages = new Uint32Array(entries);
+    pages.set(this.pages);
+    const starts = new Uint32Array(entries + 1);
+    starts.set(this.starts);
+    this.hashes = hashes;
+    this.pages = pages;
+    this.starts = starts;
+    this.table = new Int32Array(entries * 2);
+    const mask = this.table.length - 1;
+    for (let index = 0; index < this.size; index++) {
+      let at = hashes[index] & mask;
+      while (this.table[at] !== 0) at = (at + 1) & mask;
+      this.table[at] = index + 1;
+    }
+  }
+
+  /** Whether this is the first time on the open page that the entry is asked for. */
+  isNewOnPage(index: number): boolean {
+    if (this.pages[index] === this.page) return false;
+    this.pages[index] = this.page;
+    return true;
+  }
+
+  nextPage(): void {
+    this.page++;
+  }
+
+  /** The bytes of the entries one behind the other: the content of a dictionary page. A view, good until the next call. */
+  plainEntries(): Uint8Array {
+    return this.data === undefined ? new Uint8Array(0) : this.data.subarray(0, this.plainBytes);
+  }
+
+  startOf(index: number): number {
+    return this.starts[index];
+  }
+
+  endOf(index: number): number {
+    return this.starts[index + 1];
+  }
+
+  /** Forgets all entries and gives the memory back. */
+  clear(): void {
+    if (this.data !== undefined) this.pool.give(this.data);
+    this.data = undefined;
+    this.hashes = new Int32Array(0);
+    this.pages = new Uint32Array(0);
+    this.starts = new Uint32Array(1);
+    this.table = new Int32Array(0);
+    this.size = 0;
+  }
+}
+
+/** Of the length and of all bytes: by words, the last of which may overlap the one before, or the bytes in front. */
+function hashOf(view: DataView, from: number, until: number): number {
+  let hash = until - from;
+  for (let at = from; at + 4 <= until; at += 4) {
+    hash = Math.imul(hash ^ view.getInt32(at), 0x9e3779b1);
+    hash ^= hash >>> 15;
+  }
+  hash = Math.imul(hash ^ view.getInt32(until - 4), 0x85ebca6b);
+  return hash ^ (hash >>> 13);
+}
