@@ -7,6 +7,7 @@ import type { RecordReader } from './record-reader.ts';
 import type { RestMembers } from './rest-members.ts';
 import { SparkDocument } from './spark-document.ts';
 import { SparkTime } from './spark-time.ts';
+import { MAX_NUMBER_DIGITS } from './spark-tree.ts';
 
 /**
  * Reads documents as Spark's from_json does (JacksonParser and JSONOptions of Spark 4.1, all options as they come). A
@@ -99,6 +100,13 @@ class AgreedReader extends JsonReader {
     const until = this.lexNumber(at);
     const digits = Math.max(1, this.digitCount) + (this.negative ? 1 : 0);
     if (until - at !== digits) this.failType(field, at);
+  }
+
+  /** Jackson refuses numbers of more digits. */
+  protected override lexNumber(at: number): number {
+    const until = super.lexNumber(at);
+    if (until - at > MAX_NUMBER_DIGITS) this.failSyntax(at, 'a number of many digits');
+    return until;
   }
 
   /** The token -0 is an integer. */

@@ -9,9 +9,9 @@ export type SparkNode =
   | { kind: 'boolean'; value: boolean }
   | { kind: 'null' };
 
-/** Containers that Jackson lets stand in each other, and characters of a number (StreamReadConstraints). */
+/** Containers that Jackson lets stand in each other, and digits of a number (StreamReadConstraints). */
 const MAX_DEPTH = 1000;
-const MAX_NUMBER_LENGTH = 1000;
+export const MAX_NUMBER_DIGITS = 1000;
 
 /** A text that Jackson does not take; the position is that of a UTF-16 unit. */
 export class SparkSyntaxError extends Error {
@@ -103,7 +103,8 @@ class TreeReader {
     const match = NUMBER.exec(text);
     if (match !== null) {
       const source = match[0];
-      if (source.length > MAX_NUMBER_LENGTH) this.#fail('a number of more than 1000 characters');
+      if (source.length > MAX_NUMBER_DIGITS && source.replace(/^-?0?|\D/g, '').length > MAX_NUMBER_DIGITS)
+        this.#fail('a number of more than 1000 digits');
       this.#at += source.length;
       return { kind: 'number', source, integer: match[1] === undefined && match[2] === undefined };
     }

@@ -161,6 +161,8 @@ function bytes(field: FieldPlan, node: SparkNode): Uint8Array {
   return field.op === OP.fixed && value.length !== field.width ? range(field, node.text) : value;
 }
 
+/** Jackson takes the closing quote for a character of such a group, and then finds no way back into the document. */
+const CUT_GROUP = /^(?:[A-Za-z0-9+/]|[A-Za-z0-9+/]{2}=)$/;
 const BASE64_GROUP = /[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)/y;
 
 /** Base64 in groups of four with their padding, white space between groups, bits beyond the last byte not looked at. */
@@ -171,8 +173,7 @@ function jacksonBase64(text: string): Uint8Array | undefined {
     if (at === text.length) return Buffer.concat(groups);
     BASE64_GROUP.lastIndex = at;
     const group = BASE64_GROUP.exec(text)?.[0];
-    // Jackson takes the closing quote for the second character of a group, and then finds no way back into the document.
-    if (group === undefined && at === text.length - 1 && /[A-Za-z0-9+/]/.test(text[at]))
+    if (group === undefined && CUT_GROUP.test(text.slice(at)))
       throw new SparkSyntaxError('base64 that ends inside of a group', at);
     if (group === undefined) return undefined;
     groups.push(Buffer.from(group, 'base64'));
