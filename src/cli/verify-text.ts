@@ -30,7 +30,8 @@ export function verifyTexts(reports: readonly VerifyReport[], unproven: readonly
 export function verifyText(report: VerifyReport): string {
   const word = report.ok ? 'ok' : 'DIFFERENT';
   const misplaced = report.misplaced > 0n ? `, ${count(report.misplaced)} misplaced` : '';
-  const counts = `${count(report.rows)} rows, ${count(report.quarantined)} quarantined, ${differenceText(report)}${misplaced}, ${count(report.acceptedLoss)} accepted as lost`;
+  const requeued = report.requeued > 0 ? ` (${count(report.requeued)} of them requeued)` : '';
+  const counts = `${count(report.rows)} rows${requeued}, ${count(report.quarantined)} quarantined, ${differenceText(report)}${misplaced}, ${count(report.acceptedLoss)} accepted as lost`;
   const counted = countColumns([report]);
   const rows = report.partitions.map((p) => [
     p.topic,
@@ -74,7 +75,11 @@ function notes(report: VerifyReport): string[] {
       (p) =>
         `${p.topic}-${p.partition}: ${count(p.unlisted)} offsets without a row are compared by number and checksum only: too many to list`,
     );
-  const told = [...byNumber, ...report.partitions.flatMap(brokerNote)];
+  const requeues = report.unfinishedRequeues.map(
+    (r) =>
+      `requeue ${r.requeueId} of ${count(r.records)} records into ${r.table} is not finished${r.landed ? ': its rows are there, and are counted as requeued' : ''}; \`sluice quarantine requeue --execute\` finishes it`,
+  );
+  const told = [...byNumber, ...requeues, ...report.partitions.flatMap(brokerNote)];
   if (report.otherRows === 0) return told;
   return [
     ...told,

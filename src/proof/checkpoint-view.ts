@@ -1,6 +1,7 @@
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { LedgerBook } from '../checkpoint/ledger.ts';
 import type { BatchPlan, DoneBatch, PreparedBatch } from '../checkpoint/records.ts';
+import { type RequeuedRecords, RequeueIntents } from '../checkpoint/requeue-intents.ts';
 import { getOffset, type OffsetMap, type OffsetRange, offsetEntries } from '../core/offset-range.ts';
 import { parseRoutingText, routeTopics } from '../engine/routing.ts';
 import { parseTableName } from '../engine/target-tables.ts';
@@ -8,9 +9,11 @@ import { SluiceError } from '../errors.ts';
 import type { Catalog, LoadedTable } from '../iceberg/catalog.ts';
 import { markerOf } from '../iceberg/marker.ts';
 import { ancestorsOf } from '../iceberg/metadata.ts';
+import type { FileIO } from '../storage/file-io.ts';
 import { type Account, accountOf } from './account.ts';
 import { plannedTables } from './fed-tables.ts';
 import { type PartitionHistory, readHistory } from './read-history.ts';
+import { RequeueView, type UnfinishedRequeue } from './requeue-view.ts';
 
 /** Checkpoint and tables as they were at one moment. */
 export interface SettledView {
@@ -19,6 +22,9 @@ export interface SettledView {
   tables: ReadonlyMap<string, LoadedTable>;
   /** Does the checkpoint write the table, or did it ever? */
   isFed: boolean;
+  /** What has gone back from the quarantines into the tables. */
+  requeued: RequeuedRecords[];
+  unfinishedRequeues: UnfinishedRequeue[];
   history: Map<string, PartitionHistory>;
 }
 
@@ -27,7 +33,7 @@ const MOST_LOOKS = 50;
 
 /**
  * Loads a table (or all of its group), the quarantine and what the checkpoint says of them, such that all are of one moment although a pipeline
- * may be running: the checkpoint is listed before and after, until no batch was planned or finished in between.
+ * may be running: the checkpoint is listed before and after, until no batch was planned or finished, and no requeue put on record, in between.
  *
  * Throws NOT_VERIFIABLE where another engine ran a batch, CHECKPOINT_CORRUPT where the record of a batch is gone,
  * CHECKPOINT_CONCURRENT where the moment never came, and what storage and catalog throw.
@@ -35,21 +41,28 @@ const MOST_LOOKS = 50;
 export async function settledView(
   checkpoint: Checkpoint,
   catalog: Catalog,
+  io: FileIO,
   table: string,
 ): Promise<SettledView> {
+  const intents = new RequeueIntents(io, checkpoint.location);
   let before = await checkpoint.look();
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     // The quarantine is committed first, so it is loaded last: what the table has of a batch, the quarantine has too.
     const account = await accountOf(before, table);
+    const requeues = new RequeueView(catalog, io, intents, account.quarantine);
+    const onRecord = await requeues.look();
     const tables = new Map<string, LoadedTable>();
     for (const name of [...account.data, ...account.quarantine]) {
       const loaded = await catalog.loadTable(parseTableName(name));
       if (loaded !== undefined) tables.set(name, loaded);
     }
+    await requeues.readIntents();
+    const isSettled = (await requeues.look()) === onRecord;
     const after = await checkpoint.look();
-    if (sameProgress(before, after)) {
+    if (isSettled && sameProgress(before, after)) {
       const view = await viewOf(after, account, tables);
-      if (view !== null) return view;
+      const { records, unfinished } = await requeues.goneBack(tables);
+      if (view !== null) return { ...view, requeued: records, unfinishedRequeues: unfinished };
     }
     before = after;
   }
@@ -73,7 +86,7 @@ async function viewOf(
   checkpoint: Checkpoint,
   account: Account,
   tables: ReadonlyMap<string, LoadedTable>,
-): Promise<SettledView | null> {
+): Promise<Omit<SettledView, 'requeued' | 'unfinishedRequeues'> | null> {
   const { name } = account;
   const { latestPlanned } = checkpoint;
   const newest = latestPlanned === null ? null : await checkpoint.plan(latestPlanned);

@@ -1,3 +1,4 @@
+import type { RequeuedRecords } from '../checkpoint/requeue-intents.ts';
 import { SluiceError } from '../errors.ts';
 import type { LoadedTable } from '../iceberg/catalog.ts';
 import { currentSchema, snapshotOfRef } from '../iceberg/metadata.ts';
@@ -5,12 +6,15 @@ import { liveFiles } from '../iceberg/scan.ts';
 import { type ReadVector, type RowChunk, readColumns, readFileMetadata } from '../parquet/reader.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { FieldCounter } from './field-counter.ts';
-import { OffsetRuns } from './offset-runs.ts';
+import { forEachStretch, OffsetRuns } from './offset-runs.ts';
 
 /** The rows of one partition: by the incarnation of its topic, null where the row does not say. */
 export interface FoundPartition {
   rows: Map<string | null, OffsetRuns>;
+  /** Once `takeBack` was called: without those that have gone back. */
   quarantined: Map<string | null, OffsetRuns>;
+  /** Quarantined records that have gone back into their table. */
+  requeued: number;
   /** With `countBy`: the rows of the data table by what the field holds. */
   counter?: FieldCounter;
 }
@@ -50,11 +54,34 @@ export class FoundRows {
     }
     let found = partitions.get(partition);
     if (found === undefined) {
-      found = { rows: new Map(), quarantined: new Map() };
+      found = { rows: new Map(), quarantined: new Map(), requeued: 0 };
       if (this.countBy !== undefined) found.counter = new FieldCounter(this.countBy);
       partitions.set(partition, found);
     }
     return found;
+  }
+
+  /**
+   * Takes from the quarantined records those that have gone back: as rows they count, as quarantined ones no more. To be
+   * called when all is collected.
+   */
+  takeBack(records: readonly RequeuedRecords[]): void {
+    const gone = new Map<FoundPartition, OffsetRuns>();
+    for (const { topic, partition, offsets } of records) {
+      const found = this.partition(topic, partition);
+      const runs = gone.get(found) ?? new OffsetRuns();
+      runs.addIntervals(offsets);
+      gone.set(found, runs);
+    }
+    for (const [found, runs] of gone) {
+      const aside = found.quarantined.get(null) ?? new OffsetRuns();
+      const left = new OffsetRuns();
+      forEachStretch([aside, runs], (from, until, [held, back]) => {
+        for (let n = back; n < held; n++) left.addRun(from, until);
+        found.requeued += Math.min(held, back) * (until - from);
+      });
+      found.quarantined.set(null, left);
+    }
   }
 
   /**

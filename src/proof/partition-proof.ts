@@ -13,9 +13,11 @@ export interface PartitionProof extends OffsetDifference {
   partition: number;
   /** What the checkpoint says was read, per incarnation. */
   ranges: Interval[];
-  /** Found in the table and in its quarantine. */
+  /** Found in the table, and in its quarantine alone. */
   rows: number;
   quarantined: number;
+  /** Of the rows, those that were in the quarantine and have gone back. */
+  requeued: number;
   /** Without a row, by the ledger: dropped by rule, control records, aborted, holes of the log, given up as lost. */
   dropped: number;
   control: number;
@@ -50,6 +52,7 @@ export function provePartition(
   const entries = expected.flatMap((e) => e.entries);
   const sum = (of: (e: (typeof entries)[number]) => number): number => entries.reduce((n, e) => n + of(e), 0);
   const rows = countOf(found?.rows);
+  const requeued = found?.requeued ?? 0;
   const countsTell = early === 0 && !expected.some((e) => e.overlaps);
   const sound = difference.lost + difference.duplicated + difference.unexpected === 0n;
   return {
@@ -58,13 +61,14 @@ export function provePartition(
     ranges: expected.flatMap((e) => e.ranges()),
     rows,
     quarantined: countOf(found?.quarantined),
+    requeued,
     dropped: sum((e) => e.dropped),
     control: sum((e) => e.control),
     aborted: sum((e) => e.aborted),
     holes: sum((e) => e.holes),
     acceptedLoss: expected.reduce((n, e) => n + e.acceptedLoss, 0n),
     ...difference,
-    misplaced: countsTell && sound ? BigInt(Math.abs(rows - sum((e) => e.rows))) : 0n,
+    misplaced: countsTell && sound ? BigInt(Math.abs(rows - requeued - sum((e) => e.rows))) : 0n,
     unlisted: expected.reduce((n, e) => n + e.unlisted, 0),
     ...(found?.counter === undefined ? {} : { counts: found.counter.counts() }),
   };

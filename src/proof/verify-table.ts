@@ -9,6 +9,7 @@ import { FieldCounter, type FieldCounts } from './field-counter.ts';
 import { FoundRows } from './found-rows.ts';
 import { type PartitionProof, provePartition } from './partition-proof.ts';
 import type { PartitionHistory } from './read-history.ts';
+import type { UnfinishedRequeue } from './requeue-view.ts';
 
 export type { PartitionProof } from './partition-proof.ts';
 
@@ -43,7 +44,12 @@ export interface VerifyReport {
   misplaced: bigint;
   acceptedLoss: bigint;
   rows: number;
+  /** In the quarantine alone. */
   quarantined: number;
+  /** Of the rows, those that were in the quarantine and have gone back. */
+  requeued: number;
+  /** Begun, and not on record: the next requeue finishes them. */
+  unfinishedRequeues: UnfinishedRequeue[];
   /** Rows of partitions that this checkpoint never read into the table, or without coordinates: they are not judged. */
   otherRows: number;
   partitions: PartitionProof[];
@@ -57,7 +63,7 @@ const MOST_OFFSET = 2n ** 53n;
 /**
  * Proves, from the checkpoint's ledger and the offset columns of the table and its quarantine, that every offset from
  * where the query began to where it stands is a row, a quarantined record or a gap that the ledger knows, and none is
- * there twice. Reads metadata and three or four columns only. May run beside the pipeline. Rows of partitions that this
+ * there twice; a quarantined record that was requeued counts as its row. Reads metadata and three or four columns only. May run beside the pipeline. Rows of partitions that this
  * checkpoint never read into the table are counted and not judged: other pipelines may write it too.
  *
  * Throws TABLE_NOT_FOUND, NOT_VERIFIABLE for a table without the columns topic, kafka_partition and kafka_offset or one
@@ -71,7 +77,12 @@ export async function verifyTable(
 ): Promise<VerifyReport> {
   const { checkpoint, catalog, io } = context;
   const { countBy } = options;
-  const { account, tables, isFed, history } = await settledView(checkpoint, catalog, table);
+  const { account, tables, isFed, history, requeued, unfinishedRequeues } = await settledView(
+    checkpoint,
+    catalog,
+    io,
+    table,
+  );
   const { name } = account;
   if (!isFed)
     throw new SluiceError(
@@ -91,6 +102,7 @@ export async function verifyTable(
     const quarantine = tables.get(member);
     if (quarantine !== undefined) await found.collect(io, quarantine, member, 'quarantined');
   }
+  found.takeBack(requeued);
   const proofs = provePartitions(history, name, found);
   const { broker } = options;
   const partitions = broker === undefined ? proofs : await askBrokers(broker, name, history, found, proofs);
@@ -112,6 +124,8 @@ export async function verifyTable(
     acceptedLoss: sum((p) => p.acceptedLoss),
     rows: partitions.reduce((n, p) => n + p.rows, 0),
     quarantined: partitions.reduce((n, p) => n + p.quarantined, 0),
+    requeued: partitions.reduce((n, p) => n + p.requeued, 0),
+    unfinishedRequeues,
     otherRows: found.countOthers((topic, partition) => proven.has(JSON.stringify([topic, partition]))),
     partitions,
     ...(countBy === undefined ? {} : { countBy: totalCounts(countBy, partitions, found) }),

@@ -48,10 +48,15 @@ export class RequeuedTable {
     this.name = name;
   }
 
-  /** Reads what was added since the last time. Throws TABLE_INCOMPATIBLE for a table of another kind. */
-  async refresh(): Promise<void> {
+  /**
+   * Reads what was added since the last time. Returns where the table's metadata is now; empty where there is none. Throws
+   * TABLE_INCOMPATIBLE for a table of another kind.
+   */
+  async refresh(): Promise<string> {
     const table = await this.catalog.loadTable(parseTableName(this.name));
-    if (table !== undefined) await this.take(table);
+    if (table === undefined) return '';
+    await this.take(table);
+    return table.metadataLocation;
   }
 
   /** Puts a requeue on record, or finds it there: one row for each of its records. */
