@@ -1,5 +1,5 @@
 import type { TableRule } from '../config/pipeline-config.ts';
-import type { NestedField, Schema } from '../core/schema.ts';
+import type { IcebergType, NestedField, Schema } from '../core/schema.ts';
 import { evolveSchema } from '../core/schema-evolution.ts';
 import { provenanceSource, writeDefault } from './bind-columns.ts';
 import type { ColumnSource, DecodePart, DecodePlan } from './column-source.ts';
@@ -39,7 +39,8 @@ export function bindTyped(schema: Schema, rule: TableRule, columns: TypedColumns
       return 'null';
     }
     const { prefix } = rule[part]!;
-    parts[part].columns.push({ ...column, name: column.name.slice(prefix.length) });
+    const given = parts[part].given?.find((f) => f.name === column.name);
+    parts[part].columns.push({ ...withDefaultsOf(column, given), name: column.name.slice(prefix.length) });
     return { part, index: parts[part].columns.length - 1 };
   });
   for (const { given } of Object.values(parts)) faults.push(...givenFaults(schema, given ?? []));
@@ -94,6 +95,32 @@ export function decodePlan(binding: TypedBinding, rule: TableRule, inferring: bo
 export function firstRequired(part: DecodePart | null): string | null {
   const column = part?.columns.find((f) => f.required && writeDefault(f) === null);
   return column === undefined ? null : `${part!.prefix}${column.name}`;
+}
+
+/** The defaults that the rule declares stand in for those that a table of an older version cannot hold. */
+function withDefaultsOf(column: NestedField, given: NestedField | undefined): NestedField {
+  if (given === undefined) return column;
+  const writeDefault = column.writeDefault ?? given.writeDefault;
+  const type = typeWithDefaultsOf(column.type, given.type);
+  return writeDefault === undefined ? { ...column, type } : { ...column, type, writeDefault };
+}
+
+function typeWithDefaultsOf(type: IcebergType, given: IcebergType): IcebergType {
+  if (typeof type === 'string' || typeof given === 'string') return type;
+  if (type.type === 'struct' && given.type === 'struct') {
+    const fields = type.fields.map((f) =>
+      withDefaultsOf(
+        f,
+        given.fields.find((g) => g.name === f.name),
+      ),
+    );
+    return { ...type, fields };
+  }
+  if (type.type === 'list' && given.type === 'list')
+    return { ...type, element: typeWithDefaultsOf(type.element, given.element) };
+  if (type.type === 'map' && given.type === 'map')
+    return { ...type, value: typeWithDefaultsOf(type.value, given.value) };
+  return type;
 }
 
 /** What keeps the columns that a rule gives from being in a table: one of a wider type is as good. */

@@ -1,10 +1,4 @@
-import {
-  type IcebergType,
-  type NestedField,
-  type Schema,
-  type StructType,
-  walkFields,
-} from '../core/schema.ts';
+import { type IcebergType, type Schema, type StructType, walkFields } from '../core/schema.ts';
 import {
   type Evolution,
   type EvolutionContext,
@@ -24,7 +18,8 @@ const MAX_ATTEMPTS = 10;
 
 /** What records ask of a table. */
 export interface WantedSchema {
-  structs: StructType[];
+  /** `inferred`: from documents, where a number or a text may stand for a value of another type. */
+  structs: { struct: StructType; inferred: boolean }[];
   /** Columns, as paths, that a record has no value for. */
   optional: string[];
 }
@@ -95,8 +90,9 @@ function evolve(
   const changes: SchemaChange[] = [];
   const refused: RefusedChange[] = [];
   const optional = wanted.optional.map((path) => optionalStruct(from, path)).filter((s) => s !== undefined);
-  for (const struct of [...wanted.structs, ...optional]) {
-    const next = evolveSchema(schema, struct, { ...first, lastColumnId });
+  const structs = [...wanted.structs, ...optional.map((struct) => ({ struct, inferred: false }))];
+  for (const { struct, inferred } of structs) {
+    const next = evolveSchema(schema, struct, { ...first, lastColumnId, inferred });
     if (next.changes.length > 0 && columnCount(next.schema) > MAX_COLUMNS) {
       const why = `the table would have more than ${MAX_COLUMNS} columns`;
       refused.push(
@@ -120,26 +116,30 @@ function columnCount(schema: Schema): number {
   return count;
 }
 
-/** A struct that asks for nothing but that the column at a path be optional; undefined where there is no such column. */
+/**
+ * A struct that asks for nothing but that the column at a path be optional; undefined where there is no such column. A name
+ * may hold dots: the longest that fits is meant.
+ */
 function optionalStruct(schema: StructType, path: string): StructType | undefined {
-  const [name, ...rest] = path.replaceAll(/\[\d+\]/g, '').split('.');
-  const field = schema.fields.find((f) => f.name === name);
-  if (field === undefined) return undefined;
-  if (rest.length === 0) return { type: 'struct', fields: [{ ...field, required: false }] };
-  const type = optionalBelow(field.type, rest);
-  return type === undefined ? undefined : { type: 'struct', fields: [{ ...field, type }] };
+  const plain = path.replaceAll(/\[\d+\]/g, '');
+  const candidates = schema.fields
+    .filter((f) => plain === f.name || plain.startsWith(`${f.name}.`))
+    .sort((a, b) => b.name.length - a.name.length);
+  for (const field of candidates) {
+    if (plain === field.name) return { type: 'struct', fields: [{ ...field, required: false }] };
+    const type = optionalBelow(field.type, plain.slice(field.name.length + 1));
+    if (type !== undefined) return { type: 'struct', fields: [{ ...field, type }] };
+  }
+  return undefined;
 }
 
-function optionalBelow(type: IcebergType, rest: string[]): IcebergType | undefined {
+function optionalBelow(type: IcebergType, path: string): IcebergType | undefined {
   if (typeof type === 'string') return undefined;
-  if (type.type === 'struct') {
-    const inner = optionalStruct(type, rest.join('.'));
-    return inner === undefined ? undefined : { type: 'struct', fields: inner.fields as NestedField[] };
-  }
+  if (type.type === 'struct') return optionalStruct(type, path);
   if (type.type === 'list') {
-    const element = optionalBelow(type.element, rest);
+    const element = optionalBelow(type.element, path);
     return element === undefined ? undefined : { ...type, element };
   }
-  const value = optionalBelow(type.value, rest);
+  const value = optionalBelow(type.value, path);
   return value === undefined ? undefined : { ...type, value };
 }

@@ -31,12 +31,15 @@ export async function evolveTables(
     const entry = byTable.get(want.table) ?? { rule, schema: { structs: [], optional: [] } };
     byTable.set(want.table, entry);
     const { prefix, format } = rule[want.part]!;
-    const structs = [...want.structs];
+    const structs = want.structs.map((struct) => ({ struct, inferred: true }));
     for (const id of want.schemaIds) {
       const registered = await registry.schema(id);
-      if (registered !== null) structs.push(await columnsOfSchema(registered, format));
+      if (registered !== null)
+        structs.push({ struct: await columnsOfSchema(registered, format), inferred: false });
     }
-    entry.schema.structs.push(...structs.map((struct) => prefixed(struct, prefix)));
+    entry.schema.structs.push(
+      ...structs.map(({ struct, inferred }) => ({ struct: prefixed(struct, prefix), inferred })),
+    );
     entry.schema.optional.push(...want.optional.map((path) => `${prefix}${path}`));
   }
   let changed = false;

@@ -1,6 +1,5 @@
 import type { RouteOfTable } from '../checkpoint/records.ts';
 import type { RouteRule, TableRule } from '../config/pipeline-config.ts';
-import type { StructType } from '../core/schema.ts';
 import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog, CreateTableRequest, LoadedTable, TableIdentifier } from '../iceberg/catalog.ts';
 import { currentSchema, defaultSpec } from '../iceberg/metadata.ts';
@@ -186,12 +185,10 @@ async function bindTypedRoute(
   const there = tables.loaded.get(table) ?? (await opening.catalog.loadTable(parseTableName(table)));
   const columns = await typedColumns(rule, topic, table, there !== undefined, opening.registry);
   let loaded = await loadOrCreate(opening, tables, table, () => typedRequest(rule, columns, table, value));
-  const structs = (['value', 'key'] as const).map(
-    (part): StructType => ({
-      type: 'struct',
-      fields: partFields(rule, columns, part),
-    }),
-  );
+  const structs = (['value', 'key'] as const).map((part) => ({
+    struct: { type: 'struct' as const, fields: partFields(rule, columns, part) },
+    inferred: false,
+  }));
   if (there !== undefined && rule.evolve !== 'none') {
     const evolved = await evolveTable(opening.catalog, loaded, { structs, optional: [] }, rule.evolve);
     tellOfChanges(opening.log, table, evolved);

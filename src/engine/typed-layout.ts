@@ -1,11 +1,6 @@
 import type { TableRule } from '../config/pipeline-config.ts';
-import {
-  type IcebergType,
-  type NestedField,
-  type Schema,
-  type StructType,
-  walkFields,
-} from '../core/schema.ts';
+import { assignFieldIds } from '../core/field-ids.ts';
+import type { IcebergType, NestedField, Schema, StructType } from '../core/schema.ts';
 import type { ValueFormat } from '../core/value-format.ts';
 import { SluiceError } from '../errors.ts';
 import { BRONZE_COLUMNS, bronzeSchema } from './bronze-layout.ts';
@@ -50,7 +45,8 @@ export function typedSchema(rule: TableRule, columns: TypedColumns, table: strin
     }
     seen.set(name.toLowerCase(), name);
   }
-  return { type: 'struct', schemaId: 0, fields: withFreshIds(fields) };
+  const kept = rule.formatVersion < 3 ? fields.map(withoutDefaults) : fields;
+  return { ...assignFieldIds({ type: 'struct', fields: kept }), schemaId: 0 };
 }
 
 /** The fields of one part by their names in the table. */
@@ -74,33 +70,14 @@ export function isProvenance(rule: TableRule, name: string): boolean {
   return rule.provenance.includes(name) && Object.hasOwn(BRONZE_COLUMNS, name);
 }
 
-/** Ids from 1: the top-level fields first, then what lies in them, as Iceberg's own writers number them. */
-export function withFreshIds(fields: readonly NestedField[]): NestedField[] {
-  let last = fields.length;
-  const fresh = (type: IcebergType): IcebergType => {
-    if (typeof type === 'string') return type;
-    if (type.type === 'struct') {
-      const first = last + 1;
-      last += type.fields.length;
-      return {
-        type: 'struct',
-        fields: type.fields.map((f, i) => ({ ...f, id: first + i, type: fresh(f.type) })),
-      };
-    }
-    if (type.type === 'list') {
-      const elementId = ++last;
-      return { ...type, elementId, element: fresh(type.element) };
-    }
-    const keyId = ++last;
-    const valueId = ++last;
-    return { ...type, keyId, valueId, key: fresh(type.key), value: fresh(type.value) };
-  };
-  return fields.map((f, i) => ({ ...f, id: i + 1, type: fresh(f.type) }));
+/** Tables know defaults from version 3 on; of older ones only the decoder does. */
+function withoutDefaults({ initialDefault: _, writeDefault: __, ...field }: NestedField): NestedField {
+  return { ...field, type: typeWithoutDefaults(field.type) };
 }
 
-/** Does any level of the type need table format v3? */
-export function needsV3(schema: StructType): boolean {
-  for (const { type } of walkFields(schema))
-    if (type === 'timestamp_ns' || type === 'timestamptz_ns' || type === 'unknown') return true;
-  return false;
+function typeWithoutDefaults(type: IcebergType): IcebergType {
+  if (typeof type === 'string') return type;
+  if (type.type === 'struct') return { ...type, fields: type.fields.map(withoutDefaults) };
+  if (type.type === 'list') return { ...type, element: typeWithoutDefaults(type.element) };
+  return { ...type, value: typeWithoutDefaults(type.value) };
 }

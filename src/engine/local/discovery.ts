@@ -94,7 +94,9 @@ class PartDiscovery {
 
   wanted(): Omit<WantedColumns, 'topic' | 'table' | 'part'> {
     return {
-      structs: [this.fitting.result(), this.others.result()].filter((struct) => struct !== null),
+      structs: [this.fitting, this.others]
+        .map((inference) => inference.result({ narrowIntegers: true }))
+        .filter((struct) => struct !== null),
       schemaIds: [...this.schemaIds],
       optional: [...this.optional],
     };

@@ -1,7 +1,7 @@
 import type { TypedColumn } from '../../columns/create-column.ts';
 import type { PartitionValue } from '../../core/data-file.ts';
 import { type IcebergType, parseDecimal, type Schema } from '../../core/schema.ts';
-import { type ColumnSource, isDecoded } from '../column-source.ts';
+import { type ColumnSource, type DecodedSource, isDecoded } from '../column-source.ts';
 import { type DecodedColumns, decodedColumn } from './row-decoders.ts';
 
 /** Where a partition field takes its values from: a top-level column, or a field of structs below one. */
@@ -40,19 +40,31 @@ function placeBelow(
 export function decodedValue(
   decoded: DecodedColumns,
   source: ColumnSource,
-  { path, type }: FieldPlace,
+  place: FieldPlace,
   row: number,
 ): PartitionValue {
   if (!isDecoded(source)) return null;
-  let column = decodedColumn(decoded, source);
-  for (const index of path) {
-    if (column.kind !== 'struct' || column.isNull(row)) return null;
-    column = column.fields[index] as TypedColumn;
-  }
-  return column.isNull(row) ? null : plainValue(column, type, row);
+  const column = decodedLeaf(decoded, source, place, row);
+  return column === null || column.isNull(row) ? null : plainValue(column, place.type, row);
 }
 
-function plainValue(column: TypedColumn, type: IcebergType, row: number): PartitionValue {
+/** The column of a field; null where a struct above it is null in the row. */
+export function decodedLeaf(
+  decoded: DecodedColumns,
+  source: DecodedSource,
+  { path }: FieldPlace,
+  row: number,
+): TypedColumn | null {
+  let column = decodedColumn(decoded, source);
+  for (let i = 0; i < path.length; i++) {
+    if (column.kind !== 'struct' || column.isNull(row)) return null;
+    column = column.fields[path[i]] as TypedColumn;
+  }
+  return column;
+}
+
+/** The value of a row that is not null, as transforms take it. */
+export function plainValue(column: TypedColumn, type: IcebergType, row: number): PartitionValue {
   const decimal = parseDecimal(type) !== undefined;
   switch (column.kind) {
     case 'boolean':

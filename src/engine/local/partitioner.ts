@@ -1,12 +1,18 @@
+import type { TypedColumn } from '../../columns/create-column.ts';
 import type { PartitionValue } from '../../core/data-file.ts';
 import { PartitionTime } from '../../core/partition-time.ts';
+import { parseDecimal } from '../../core/schema.ts';
 import { bindPartitionSpec, partitionFunctions } from '../../iceberg/partition.ts';
+import type { BronzeSource } from '../bronze-layout.ts';
 import { type ColumnSource, isDecoded } from '../column-source.ts';
 import type { TargetTable } from './batch-task.ts';
-import { decodedValue, type FieldPlace, placeOf } from './partition-source.ts';
+import { decodedLeaf, decodedValue, type FieldPlace, placeOf, plainValue } from './partition-source.ts';
 import type { RowBlock } from './row-block.ts';
+import { stretchOf, ValueNumbers } from './value-numbers.ts';
 
 const HOUR_MS = 3_600_000;
+/** Stretches whose partitions are remembered: topic-partitions times hours. */
+const MAX_STRETCHES = 4096;
 const TIME_TRANSFORMS = new Set(['hour', 'day', 'month', 'year', 'void']);
 
 /** Of a field whose column is gone: null in every row. */
@@ -24,6 +30,8 @@ interface FieldPlan {
   byDefault: PartitionValue;
   pace: Pace;
   apply(value: PartitionValue): PartitionValue;
+  /** Of a field whose value can change from row to row. */
+  numbers: ValueNumbers | null;
 }
 
 /** Rows [from, until) of a block that go to one partition, and the values of dt and hour that they share. */
@@ -39,11 +47,21 @@ export interface PartitionRun {
 /**
  * Finds, for a table, the runs of rows of a block that belong to one partition and share dt and hour. Kafka's
  * timestamps hardly leave an hour within a block, so that a run is as a rule the whole block; then nothing is
- * allocated per record. Transforms of key, value or offset are evaluated row by row.
+ * allocated per record. Fields of key, value, offset and decoded columns are looked at row by row: their values are
+ * numbered, so that what was met before is found again without an object.
  */
 export class Partitioner {
   private readonly fields: FieldPlan[];
-  private readonly byRow: boolean;
+  /** Can the partition change from row to row? */
+  readonly byRow: boolean;
+  private readonly rowFields: FieldPlan[];
+  /** By number. */
+  private readonly numbered: PartitionRun[] = [];
+  /** Numbers of partitions by those of the row-paced fields, within what is the same for a stretch of rows. */
+  private stretchNumbers: Map<string, number> | undefined;
+  private readonly stretches = new Map<string, Map<string, number>>();
+  private readonly fieldNumbers: Int32Array;
+  private lastNumber = -1;
   private readonly usesHour: boolean;
   private readonly time: PartitionTime;
   /** dt, hour and the UTC hour are constant for timestamps in [stretchStart, stretchEnd). */
@@ -68,9 +86,15 @@ export class Partitioner {
         byDefault: place.path.length > 0 ? null : (target.defaults[place.column] ?? null),
         pace: paceOf(source, transform.kind),
         apply: functions[i],
+        numbers:
+          paceOf(source, transform.kind) === 'row'
+            ? new ValueNumbers(functions[i], keyOf, stretchOf(transform.kind, place.type))
+            : null,
       };
     });
-    this.byRow = this.fields.some((f) => f.pace === 'row');
+    this.rowFields = this.fields.filter((f) => f.pace === 'row');
+    this.byRow = this.rowFields.length > 0;
+    this.fieldNumbers = new Int32Array(this.rowFields.length);
     this.usesHour =
       this.fields.some((f) => f.pace === 'hour') ||
       target.sources.includes('dt') ||
@@ -89,11 +113,78 @@ export class Partitioner {
       this.run.until = end;
       return this.run;
     }
-    const run = this.makeRun(block, from, batchTimestampMs);
+    this.enterStretch(block);
+    const number = this.numberOf(block, from, batchTimestampMs);
     let next = from + 1;
-    while (next < end && keyOf(this.tuple(block, next, batchTimestampMs)) === run.key) next++;
+    while (next < end && this.numberOf(block, next, batchTimestampMs) === number) next++;
+    const run = this.numbered[number];
     run.until = next;
     return run;
+  }
+
+  /** Numbers the partitions of rows [from, until); `runOf` tells what a number stands for. Only where `byRow`. */
+  number(block: RowBlock, from: number, until: number, batchTimestampMs: number, into: Int32Array): void {
+    for (let row = from; row < until; ) {
+      const end = this.usesHour ? this.endOfHour(block, row, until) : until;
+      this.enterStretch(block);
+      for (; row < end; row++) into[row] = this.numberOf(block, row, batchTimestampMs);
+    }
+  }
+
+  runOf(number: number): PartitionRun {
+    return this.numbered[number];
+  }
+
+  /** Numbers hold within rows that share topic, partition and hour. */
+  private enterStretch(block: RowBlock): void {
+    const name = `${block.topic}\u0000${block.partition}\u0000${this.dt}\u0000${this.hour}\u0000${this.stretchStart}`;
+    let numbers = this.stretches.get(name);
+    if (numbers === undefined) {
+      if (this.stretches.size >= MAX_STRETCHES) this.stretches.clear();
+      numbers = new Map();
+      this.stretches.set(name, numbers);
+    }
+    if (numbers === this.stretchNumbers) return;
+    this.stretchNumbers = numbers;
+    this.lastNumber = -1;
+  }
+
+  private numberOf(block: RowBlock, row: number, batchTimestampMs: number): number {
+    const { rowFields, fieldNumbers } = this;
+    let changed = this.lastNumber < 0;
+    for (let i = 0; i < rowFields.length; i++) {
+      const number = this.fieldNumber(rowFields[i], block, row);
+      if (number === fieldNumbers[i]) continue;
+      fieldNumbers[i] = number;
+      changed = true;
+    }
+    if (!changed) return this.lastNumber;
+    const key = rowFields.length === 1 ? String(fieldNumbers[0]) : fieldNumbers.join();
+    let number = this.stretchNumbers!.get(key);
+    if (number === undefined) {
+      number = this.numbered.length;
+      this.numbered.push(this.makeRun(block, row, batchTimestampMs));
+      this.stretchNumbers!.set(key, number);
+    }
+    this.lastNumber = number;
+    return number;
+  }
+
+  private fieldNumber({ source, place, isText, numbers }: FieldPlan, block: RowBlock, row: number): number {
+    const column = isDecoded(source)
+      ? decodedLeaf(block.decoded, source, place, row)
+      : rawColumn(source, block);
+    if (column === null || column.isNull(row)) return numbers!.ofNull();
+    switch (column.kind) {
+      case 'bytes':
+        return numbers!.ofBytes(column, row, isText);
+      case 'int64':
+        return numbers!.ofInt64(column, row);
+      case 'int32':
+        return numbers!.ofInt32(column, row, parseDecimal(place.type) !== undefined);
+      default:
+        return numbers!.ofValue(plainValue(column, place.type, row));
+    }
   }
 
   /** Moves to the hour of row `from`; returns the first row of another hour. */
@@ -176,6 +267,13 @@ export class Partitioner {
         return byDefault;
     }
   }
+}
+
+/** The column of a source that can change from row to row. */
+function rawColumn(source: BronzeSource, { columns, timestampsMicros }: RowBlock): TypedColumn {
+  if (source === 'key') return columns.keys;
+  if (source === 'value') return columns.values;
+  return source === 'offset' ? columns.offsets : timestampsMicros;
 }
 
 function paceOf(source: ColumnSource, transform: string): Pace {

@@ -7,6 +7,7 @@ import { createDecoder, takesSchemas } from '../../decode/create-decoder.ts';
 import type { ValueDecoder } from '../../decode/value-decoder.ts';
 import { SluiceError } from '../../errors.ts';
 import type { RoutePlan, TargetTable, TopicTargets } from './batch-task.ts';
+import { ByteMap } from './byte-map.ts';
 import type { ExcludedRow, RowBlock } from './row-block.ts';
 import type { SchemaLookup } from './row-decoders.ts';
 
@@ -288,35 +289,4 @@ function recordName(schema: string): string {
   if (typeof parsed === 'string' || parsed.type !== 'record' || parsed.name === undefined) return '';
   const { name, namespace } = parsed;
   return name.includes('.') || namespace === undefined || namespace === '' ? name : `${namespace}.${name}`;
-}
-
-/** Numbers by byte strings, found without making a text of the bytes. */
-class ByteMap {
-  private readonly buckets = new Map<number, { bytes: Uint8Array; value: number }[]>();
-
-  set(bytes: Uint8Array, value: number): void {
-    const hash = hashOf(bytes, 0, bytes.length);
-    this.buckets.set(hash, [...(this.buckets.get(hash) ?? []), { bytes, value }]);
-  }
-
-  /** The number of bytes[from, until), or NO_DESTINATION. */
-  get(bytes: Uint8Array, from: number, until: number): number {
-    const bucket = this.buckets.get(hashOf(bytes, from, until));
-    if (bucket === undefined) return NO_DESTINATION;
-    for (const entry of bucket) if (isSame(entry.bytes, bytes, from, until)) return entry.value;
-    return NO_DESTINATION;
-  }
-}
-
-/** FNV-1a in 32 bits. */
-function hashOf(bytes: Uint8Array, from: number, until: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = from; at < until; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
-  return hash;
-}
-
-function isSame(a: Uint8Array, b: Uint8Array, from: number, until: number): boolean {
-  if (a.length !== until - from) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[from + i]) return false;
-  return true;
 }

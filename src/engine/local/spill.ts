@@ -60,7 +60,7 @@ export class Spill {
       spilled.partitionOf = grown;
     }
     spilled.partitionOf.fill(index, at, end);
-    for (let row = from; row < run.until; row++) copySpilled(block, row, spilled.block);
+    for (let row = from; row < run.until; row++) copyBlockRow(block, row, spilled.block);
     this.rows += run.until - from;
   }
 
@@ -102,20 +102,26 @@ export class Spill {
     const key = `${source.topic}\u0000${source.partition}`;
     const current = this.current.get(key);
     if (current !== undefined && !isFull(current.block)) return current;
-    const block = new RowBlock();
-    block.columns = new RecordColumns();
-    block.topic = source.topic;
-    block.topicId = source.topicId;
-    block.partition = source.partition;
-    block.decoded = {
-      value: source.decoded.value.map(emptyLike),
-      key: source.decoded.key.map(emptyLike),
-    };
+    const block = emptyBlockLike(source);
     const spilled = { block, partitionOf: new Int32Array(1024) };
     this.blocks.push(spilled);
     this.current.set(key, spilled);
     return spilled;
   }
+}
+
+/** A block for rows of another, with none yet. */
+export function emptyBlockLike(source: RowBlock): RowBlock {
+  const block = new RowBlock();
+  block.columns = new RecordColumns();
+  block.topic = source.topic;
+  block.topicId = source.topicId;
+  block.partition = source.partition;
+  block.decoded = {
+    value: source.decoded.value.map(emptyLike),
+    key: source.decoded.key.map(emptyLike),
+  };
+  return block;
 }
 
 function isFull(block: RowBlock): boolean {
@@ -154,7 +160,8 @@ function eachStretch(
   }
 }
 
-function copySpilled(from: RowBlock, row: number, to: RowBlock): void {
+/** Appends a row of a block, all of its columns, to another of the same kind. */
+export function copyBlockRow(from: RowBlock, row: number, to: RowBlock): void {
   copyRecord(from.columns, row, to.columns);
   copyRow(from.timestampsMicros, row, to.timestampsMicros);
   copyDecoded(from.decoded.value, row, to.decoded.value);

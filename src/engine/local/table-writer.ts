@@ -7,6 +7,7 @@ import { DataFileSeries, type FileNaming } from './data-file-series.ts';
 import { Partitioner, type PartitionRun } from './partitioner.ts';
 import type { RowBlock } from './row-block.ts';
 import { decodedColumn } from './row-decoders.ts';
+import { RowGather } from './row-gather.ts';
 import { Spill } from './spill.ts';
 
 /** Open data files of one table and task; beyond it, rows of further partitions wait (see `spill`). */
@@ -37,6 +38,7 @@ export class TableWriter {
   private readonly open = new Map<string, DataFileSeries>();
   private readonly closed: DataFile[] = [];
   private readonly spill = new Spill();
+  private readonly gather = new RowGather();
   private readonly vectors: ColumnVector[];
   private uses = 0;
 
@@ -65,6 +67,7 @@ export class TableWriter {
   /** Takes rows [from, until) of a block; copies what it keeps. */
   append(block: RowBlock, from: number, until: number): void {
     this.rows += until - from;
+    if (this.partitioner.byRow && this.appendGathered(block, from, until)) return;
     let row = from;
     while (row < until) {
       const run = this.partitioner.nextRun(block, row, until, this.batchTimestampMs);
@@ -73,6 +76,20 @@ export class TableWriter {
       else this.write(series, block, run, row, run.until);
       row = run.until;
     }
+  }
+
+  /** False where the rows follow each other within their partitions anyway. */
+  private appendGathered(block: RowBlock, from: number, until: number): boolean {
+    const { gather, partitioner } = this;
+    partitioner.number(block, from, until, this.batchTimestampMs, gather.room(until));
+    if (!gather.isFragmented(from, until)) return false;
+    gather.forEach(block, from, until, (number, gathered, rows) => {
+      const run = { ...partitioner.runOf(number), until: rows };
+      const series = this.open.get(run.key) ?? this.openSeries(run);
+      if (series === undefined) this.spill.add(gathered, 0, run);
+      else this.write(series, gathered, run, 0, rows);
+    });
+    return true;
   }
 
   /** Ends row groups and files that have their size, and brings the memory under `limitBytes`. */

@@ -133,6 +133,42 @@ describe('typed tables of JSON', () => {
     expect(await rows()).toEqual([]);
   });
 
+  it('partitions by columns of the records, in files of a partition each, whatever their order', async () => {
+    const days = ['2026-07-14T01:00:00Z', '2026-07-15T01:00:00Z'];
+    const values = Array.from({ length: 400 }, (_, n) =>
+      n % 50 === 7
+        ? `{"id":${n}}`
+        : `{"id":${n},"at":"${days[n % 2]}","where":{"country":"${['kr', 'de', 'us'][n % 3]}"}}`,
+    );
+    await send(...values);
+    make({
+      value: { format: 'json', schema: 'id BIGINT, at TIMESTAMP, where STRUCT<country: STRING>' },
+      partitionBy: ['days(at)', 'where.country'],
+    });
+    expect((await pipeline.run()).summary).toMatchObject({ records: 400, quarantined: 0 });
+    const found = await rows();
+    expect(found.map((r) => r.id)).toEqual(values.map((_, n) => BigInt(n)));
+    expect(found[8]).toMatchObject({
+      id: 8n,
+      at: BigInt(Date.parse(days[0])) * 1000n,
+      where: { country: 'us' },
+    });
+    const expected = new Map<string, bigint>();
+    for (const text of values) {
+      const { at, where } = JSON.parse(text) as { at?: string; where?: { country: string } };
+      const partition = `at_day=${at?.slice(0, 10) ?? null}/where.country=${where?.country ?? null}`;
+      expected.set(partition, (expected.get(partition) ?? 0n) + 1n);
+    }
+    const { files } = (await readIndependently(pipeline.catalogFile, 'silver.events'))!;
+    const written = files.map((f): [string, bigint] => [
+      /at_day=[^/]*\/[^/]*/.exec(decodeURIComponent(f.path))![0],
+      f.records,
+    ]);
+    expect(written.length).toBe(7);
+    expect(new Map(written)).toEqual(expected);
+    expect(await proof()).toMatchObject({ ok: true, rows: 400 });
+  });
+
   it('routes by a field, makes tables on demand up to a number, and accounts for all of it', async () => {
     await send(
       '{"kind":"click","id":1}',
