@@ -3,16 +3,18 @@ import type { BytesColumn } from '../../columns/bytes-column.ts';
 import { createColumn, type TypedColumn } from '../../columns/create-column.ts';
 import { StructColumn } from '../../columns/struct-column.ts';
 import type { BytesVector } from '../../columns/vector.ts';
-import type { IcebergType, NestedField } from '../../core/schema.ts';
+import type { NestedField } from '../../core/schema.ts';
 import type { AvroFormat, RegisteredSchema } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
 import type { ReasonCode } from '../reasons.ts';
+import { MissingSchemas } from '../registry/missing-schemas.ts';
+import { RejectedRows, textColumns } from '../registry/rejected-rows.ts';
 import type { DecodeCounts, DecodeFault, ValueDecoder } from '../value-decoder.ts';
-import { appendText } from './append-bytes.ts';
 import { AvroFault, AvroInput } from './avro-input.ts';
 import { type AvroSchema, AvroSchemaFault } from './avro-schema.ts';
 import { schemaFingerprint } from './canonical-form.ts';
 import { columnBytes } from './column-bytes.ts';
+import { checkDefaults } from './default-bytes.ts';
 import {
   CONFLUENT_FRAME,
   confluentFault,
@@ -67,21 +69,18 @@ export function createAvroDecoder(
 
 class ColumnarAvroDecoder implements AvroDecoder {
   readonly columns: readonly TypedColumn[];
-  readonly faults: DecodeFault[] = [];
-  readonly dropped: number[] = [];
+  readonly faults: readonly DecodeFault[];
+  readonly dropped: readonly number[];
   readonly rowsWithUnknownFields: number[] = [];
   readonly counts: DecodeCounts = { duplicateKeys: 0, unknownFields: 0, dropped: 0 };
 
-  private readonly format: AvroFormat;
   private readonly root: StructColumn;
   private readonly texts: readonly BytesColumn[];
-  private readonly corrupt: { at: number; isText: boolean } | null;
-  /** Whether a row of nulls can stand for a record at fault. */
-  private readonly takesNullRows: boolean;
+  private readonly rejected: RejectedRows;
+  private readonly missing = new MissingSchemas();
   private readonly compiler: PlanCompiler;
   private readonly reader: AvroSchema | null;
   private readonly plans = new Map<number, Plan>();
-  private readonly unknownIds = new Set<number>();
   /** Without a registry: the one plan, and the fingerprint that single-object values must name. */
   private readonly only: Plan | null = null;
   private readonly fingerprint: Uint8Array | null = null;
@@ -91,21 +90,18 @@ class ColumnarAvroDecoder implements AvroDecoder {
   private last: Plan | null = null;
 
   constructor(columns: readonly NestedField[], format: AvroFormat) {
-    this.format = format;
     this.frameBytes = FRAME_BYTES[format.framing];
     this.columns = columns.map((field) => createColumn(field.type));
     this.root = new StructColumn(this.columns);
     this.texts = columns.flatMap((field, i) => textColumns(field.type, this.columns[i]));
-    const corruptAt = columns.findIndex((field) => field.name === format.corruptRecordColumn);
-    this.corrupt = corruptAt < 0 ? null : { at: corruptAt, isText: columns[corruptAt].type === 'string' };
-    checkCorruptColumn(columns[corruptAt]);
-    const required = columns.some((field, i) => field.required && i !== corruptAt);
-    this.takesNullRows = format.mode === 'permissive' && !required;
+    this.rejected = new RejectedRows(columns, this.root, format);
+    this.faults = this.rejected.faults;
+    this.dropped = this.rejected.dropped;
     this.compiler = new PlanCompiler({
       type: { type: 'struct', fields: columns },
       column: this.root,
-      required,
-      except: corruptAt < 0 ? null : format.corruptRecordColumn,
+      required: columns.some((field) => field.required && field.name !== format.corruptRecordColumn),
+      except: format.corruptRecordColumn,
     });
     this.reader = format.readerSchema === null ? null : configuredSchema(format.readerSchema, 'reader');
     if (format.framing === 'confluent') return;
@@ -116,7 +112,7 @@ class ColumnarAvroDecoder implements AvroDecoder {
       );
     const writer = configuredSchema(format.writerSchema, 'writer');
     if (format.framing === 'singleObject') this.fingerprint = schemaFingerprint(writer);
-    this.only = this.configuredPlan(writer);
+    this.only = { id: null, block: 0, ...this.compiler.compile(writer, this.reader) };
   }
 
   get byteLength(): number {
@@ -124,31 +120,17 @@ class ColumnarAvroDecoder implements AvroDecoder {
   }
 
   addSchema(schema: RegisteredSchema): void {
-    this.unknownIds.delete(schema.id);
+    this.missing.known(schema.id);
     this.last = null;
     this.plans.set(schema.id, this.registeredPlan(schema));
   }
 
   markUnknown(id: number): void {
-    this.unknownIds.add(id);
+    this.missing.markUnknown(id);
   }
 
   missingSchemas(values: BytesVector): readonly number[] {
-    const missing: number[] = [];
-    if (this.format.framing !== 'confluent') return missing;
-    const { data, starts, length } = values;
-    let last: number | undefined;
-    for (let row = 0; row < length; row++) {
-      const start = starts[row] + 4;
-      const end = starts[row + 1];
-      if (!hasConfluentFrame(data, start, end)) continue;
-      const id = schemaIdAt(data, start);
-      if (id === last) continue;
-      last = id;
-      if (id >= 0 && !this.plans.has(id) && !this.unknownIds.has(id) && !missing.includes(id))
-        missing.push(id);
-    }
-    return missing;
+    return this.only === null ? this.missing.of(values, this.plans) : [];
   }
 
   decode(values: BytesVector): void {
@@ -161,7 +143,7 @@ class ColumnarAvroDecoder implements AvroDecoder {
       this.input.checksText = false;
     }
     for (const column of this.texts) column.seal(0);
-    this.unknownIds.clear();
+    this.missing.forget();
     this.forgetPlans();
   }
 
@@ -222,12 +204,7 @@ class ColumnarAvroDecoder implements AvroDecoder {
       this.last = plan;
       return plan;
     }
-    // No registry gives negative ids, so that none needs to be asked.
-    if (id >= 0 && !this.unknownIds.has(id))
-      throw new SluiceError(
-        'INTERNAL',
-        `schema ${id} was neither given to the Avro decoder nor marked as unknown`,
-      );
+    this.missing.assertUnknown(id);
     this.reject(
       row,
       start,
@@ -255,48 +232,19 @@ class ColumnarAvroDecoder implements AvroDecoder {
     message: string,
     schemaId: number | null,
   ): void {
-    this.root.truncate(row);
-    if (this.takesNullRows) {
-      this.appendCorrupt(start, end);
-      return;
-    }
-    this.root.appendNull();
-    if (this.format.mode === 'dropmalformed') {
-      this.dropped.push(row);
-      this.counts.dropped++;
-    } else this.faults.push({ row, reason, field, message, schemaId });
-  }
-
-  /** A row of nulls with the record's bytes: as they are in a binary column, in base64 in a text column. */
-  private appendCorrupt(start: number, end: number): void {
-    const { corrupt, columns, input } = this;
-    columns.forEach((column, at) => {
-      if (at !== corrupt?.at) column.appendNull();
-      else if (corrupt.isText) {
-        const bytes = Buffer.from(input.bytes.buffer, input.bytes.byteOffset + start, end - start);
-        const text = Buffer.from(bytes.toString('base64'), 'latin1');
-        appendText(column as BytesColumn, text, 0, text.length);
-      } else (column as BytesColumn).appendFrom(input.bytes, start, end - start, true);
-    });
-    this.root.endRow();
+    const value = this.input.bytes.subarray(start, end);
+    this.rejected.reject({ row, reason, field, message, schemaId }, value);
+    this.counts.dropped = this.dropped.length;
   }
 
   private clear(): void {
+    this.last = null;
     this.root.clear();
-    this.faults.length = 0;
-    this.dropped.length = 0;
+    this.rejected.clear();
     this.rowsWithUnknownFields.length = 0;
     this.counts.duplicateKeys = 0;
     this.counts.unknownFields = 0;
     this.counts.dropped = 0;
-  }
-
-  private configuredPlan(writer: AvroSchema): Plan {
-    try {
-      return { id: null, block: 0, ...this.compiler.compile(writer, this.reader) };
-    } catch (e) {
-      throw configFault('reader', e);
-    }
   }
 
   private registeredPlan(schema: RegisteredSchema): Plan {
@@ -320,45 +268,20 @@ class ColumnarAvroDecoder implements AvroDecoder {
   }
 }
 
-/** The columns that hold text, at every level. */
-function textColumns(type: IcebergType, column: TypedColumn): BytesColumn[] {
-  if (typeof type === 'string') return type === 'string' ? [column as BytesColumn] : [];
-  if (type.type === 'struct' && column.kind === 'struct')
-    return type.fields.flatMap((field, i) => textColumns(field.type, column.fields[i] as TypedColumn));
-  if (type.type === 'list' && column.kind === 'list')
-    return textColumns(type.element, column.element as TypedColumn);
-  if (type.type === 'map' && column.kind === 'map')
-    return [
-      ...textColumns(type.key, column.key as TypedColumn),
-      ...textColumns(type.value, column.value as TypedColumn),
-    ];
-  return [];
-}
-
 /** All rows at once: their length prefixes are zero yet. */
 function isValidText(column: BytesColumn): boolean {
   return isUtf8(column.data.subarray(0, column.end));
 }
 
-function checkCorruptColumn(field: NestedField | undefined): void {
-  if (field === undefined || field.type === 'string' || field.type === 'binary') return;
-  throw new SluiceError(
-    'CONFIG_INVALID',
-    `the column ${field.name} for corrupt records is no string and no binary`,
-  );
-}
-
 function configuredSchema(text: string, role: 'reader' | 'writer'): AvroSchema {
   try {
-    return parseAvroSchema(text);
+    const schema = parseAvroSchema(text);
+    if (role === 'reader') checkDefaults(schema);
+    return schema;
   } catch (e) {
-    throw configFault(role, e);
+    if (!(e instanceof AvroSchemaFault)) throw e;
+    throw new SluiceError('CONFIG_INVALID', `the ${role} schema is no usable Avro schema: ${e.message}`, {
+      cause: e,
+    });
   }
-}
-
-function configFault(role: 'reader' | 'writer', e: unknown): unknown {
-  if (!(e instanceof AvroSchemaFault)) return e;
-  return new SluiceError('CONFIG_INVALID', `the ${role} schema is no usable Avro schema: ${e.message}`, {
-    cause: e,
-  });
 }

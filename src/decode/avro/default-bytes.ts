@@ -16,6 +16,29 @@ export function defaultBytes(schema: AvroSchema, value: unknown, path: string): 
   return Uint8Array.from(bytes);
 }
 
+/** Proves all defaults within a schema. Throws AvroSchemaFault for the first that is no value of its type. */
+export function checkDefaults(schema: AvroSchema, path = '', seen = new Set<AvroSchema>()): void {
+  switch (schema.kind) {
+    case 'array':
+      checkDefaults(schema.items, path, seen);
+      return;
+    case 'map':
+      checkDefaults(schema.values, path, seen);
+      return;
+    case 'union':
+      for (const branch of schema.branches) checkDefaults(branch, path, seen);
+      return;
+    case 'record':
+      if (seen.has(schema)) return;
+      seen.add(schema);
+      for (const field of schema.fields) {
+        const at = path === '' ? field.name : `${path}.${field.name}`;
+        if (field.default !== undefined) defaultBytes(field.schema, field.default, at);
+        checkDefaults(field.schema, at, seen);
+      }
+  }
+}
+
 function encode(schema: AvroSchema, value: unknown, out: number[], path: string): void {
   if (out.length > MAX_BYTES)
     throw new AvroSchemaFault(path, `the default takes more than ${MAX_BYTES} bytes`);

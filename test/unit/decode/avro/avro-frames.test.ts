@@ -273,6 +273,9 @@ describe('a configuration that cannot work is refused', () => {
     expect(refused({ writerSchema: avroRecord('City', {}), readerSchema: badDefault })).toContain(
       'name: the default 1 is no string',
     );
+    expect(
+      refused({ framing: 'confluent', readerSchema: `{"type":"array","items":${badDefault}}` }),
+    ).toContain('name: the default 1 is no string');
     expect(refused({ writerSchema: CITY, corruptRecordColumn: 'name' }, [field('name', 'int')])).toContain(
       'column name',
     );
