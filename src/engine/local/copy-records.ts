@@ -12,10 +12,15 @@ export function copyRecords(from: RecordColumns): RecordColumns {
 
 /** Appends one row to other columns. */
 export function copyRecord(from: RecordColumns, row: number, to: RecordColumns): void {
-  copyRow(from.offsets, row, to.offsets);
-  copyRow(from.timestampsMs, row, to.timestampsMs);
-  copyRow(from.timestampTypes, row, to.timestampTypes);
+  copyPlaceAndTime(from, row, to);
   copyRow(from.keys, row, to.keys);
   copyRow(from.values, row, to.values);
   copyRow(from.headers, row, to.headers);
+}
+
+/** All of a row but its bytes. */
+export function copyPlaceAndTime(from: RecordColumns, row: number, to: RecordColumns): void {
+  copyRow(from.offsets, row, to.offsets);
+  copyRow(from.timestampsMs, row, to.timestampsMs);
+  copyRow(from.timestampTypes, row, to.timestampTypes);
 }

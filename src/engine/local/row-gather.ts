@@ -1,5 +1,5 @@
 import type { RowBlock } from './row-block.ts';
-import { copyBlockRow, emptyBlockLike } from './spill.ts';
+import { copyBlockRow, emptyBlockLike, type RawColumns } from './spill.ts';
 
 /**
  * Brings the rows of a block that go to one partition together, for blocks whose rows change their partition all the time:
@@ -10,6 +10,11 @@ export class RowGather {
   private order = new Int32Array(1024);
   private readonly counts = new Map<number, number>();
   private gathered: RowBlock | undefined;
+  private readonly raw: RawColumns;
+
+  constructor(raw: RawColumns) {
+    this.raw = raw;
+  }
 
   /** The number of each row's partition, to be filled for rows [from, until). */
   room(until: number): Int32Array {
@@ -53,7 +58,7 @@ export class RowGather {
     for (const [number, count] of counts) {
       clearBlock(gathered);
       const end = starts.get(number)!;
-      for (let i = end - count; i < end; i++) copyBlockRow(block, order[i], gathered);
+      for (let i = end - count; i < end; i++) copyBlockRow(block, order[i], gathered, this.raw);
       take(number, gathered, count);
     }
   }

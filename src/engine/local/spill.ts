@@ -1,7 +1,8 @@
 import { columnBytes, copyRow, emptyLike } from '../../columns/copy-row.ts';
 import type { TypedColumn } from '../../columns/create-column.ts';
 import { RecordColumns } from '../../columns/record-columns.ts';
-import { copyRecord } from './copy-records.ts';
+import type { ColumnSource } from '../column-source.ts';
+import { copyPlaceAndTime } from './copy-records.ts';
 import type { PartitionRun } from './partitioner.ts';
 import { RowBlock } from './row-block.ts';
 
@@ -27,11 +28,16 @@ interface SpilledBlock {
 /** Copies of rows that wait for their partition's file: blocks per topic-partition, and the partition of each row. */
 export class Spill {
   rows = 0;
+  private readonly raw: RawColumns;
   private blocks: SpilledBlock[] = [];
   /** The block of each topic-partition that takes its rows. */
   private current = new Map<string, SpilledBlock>();
   private runs: PartitionRun[] = [];
   private indexOf = new Map<string, number>();
+
+  constructor(raw: RawColumns = ALL_RAW) {
+    this.raw = raw;
+  }
 
   /** Memory held, room to grow included. */
   get bytes(): number {
@@ -60,7 +66,7 @@ export class Spill {
       spilled.partitionOf = grown;
     }
     spilled.partitionOf.fill(index, at, end);
-    for (let row = from; row < run.until; row++) copyBlockRow(block, row, spilled.block);
+    for (let row = from; row < run.until; row++) copyBlockRow(block, row, spilled.block, this.raw);
     this.rows += run.until - from;
   }
 
@@ -160,9 +166,30 @@ function eachStretch(
   }
 }
 
-/** Appends a row of a block, all of its columns, to another of the same kind. */
-export function copyBlockRow(from: RowBlock, row: number, to: RowBlock): void {
-  copyRecord(from.columns, row, to.columns);
+/** Which columns of bytes a table needs beside those that are decoded: the others are not copied. */
+export interface RawColumns {
+  keys: boolean;
+  values: boolean;
+  headers: boolean;
+}
+
+export const ALL_RAW: RawColumns = { keys: true, values: true, headers: true };
+
+/** Of a table, by what its columns are filled with and by what its partitions are made of: both are sources. */
+export function rawColumnsOf(sources: readonly ColumnSource[]): RawColumns {
+  return {
+    keys: sources.includes('key'),
+    values: sources.includes('value'),
+    headers: sources.includes('headers'),
+  };
+}
+
+/** Appends a row of a block, all of its columns that a table needs, to another of the same kind. */
+export function copyBlockRow(from: RowBlock, row: number, to: RowBlock, raw: RawColumns): void {
+  copyPlaceAndTime(from.columns, row, to.columns);
+  if (raw.keys) copyRow(from.columns.keys, row, to.columns.keys);
+  if (raw.values) copyRow(from.columns.values, row, to.columns.values);
+  if (raw.headers) copyRow(from.columns.headers, row, to.columns.headers);
   copyRow(from.timestampsMicros, row, to.timestampsMicros);
   copyDecoded(from.decoded.value, row, to.decoded.value);
   copyDecoded(from.decoded.key, row, to.decoded.key);

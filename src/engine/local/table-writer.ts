@@ -8,7 +8,7 @@ import { Partitioner, type PartitionRun } from './partitioner.ts';
 import type { RowBlock } from './row-block.ts';
 import { decodedColumn } from './row-decoders.ts';
 import { RowGather } from './row-gather.ts';
-import { Spill } from './spill.ts';
+import { rawColumnsOf, Spill } from './spill.ts';
 
 /** Open data files of one table and task; beyond it, rows of further partitions wait (see `spill`). */
 export const MAX_OPEN_FILES = 64;
@@ -37,8 +37,8 @@ export class TableWriter {
   private readonly partitioner: Partitioner;
   private readonly open = new Map<string, DataFileSeries>();
   private readonly closed: DataFile[] = [];
-  private readonly spill = new Spill();
-  private readonly gather = new RowGather();
+  private readonly spill: Spill;
+  private readonly gather: RowGather;
   private readonly vectors: ColumnVector[];
   private uses = 0;
 
@@ -55,6 +55,9 @@ export class TableWriter {
     this.batchTimestampMs = batchTimestampMs;
     this.rowGroupBytes = rowGroupBytes;
     this.partitioner = new Partitioner(target);
+    const raw = rawColumnsOf(target.sources);
+    this.spill = new Spill(raw);
+    this.gather = new RowGather(raw);
     this.vectors = target.sources.map(() => ({ kind: 'constant', value: null }));
   }
 
