@@ -28,7 +28,7 @@ import { ListOp, MapOp, MemberOp, OptionalOp, RecordOp, type RecordStep, UnionOp
 import { FaultOp, NOTHING, NullOp, type Op } from './op.ts';
 import { branchFor, differs, missingField, pairFields } from './resolve.ts';
 import { SkipCompiler } from './skip-ops.ts';
-import { isMemberStruct, memberName, memberStructFor } from './union-members.ts';
+import { isMemberName, isMemberStruct, isMemberUnion, memberName } from './union-members.ts';
 import { TextOp } from './value-ops.ts';
 
 /** Where a value goes. */
@@ -80,8 +80,8 @@ export class PlanCompiler {
       return reader === null || reader.kind === 'null' ? nullOp(target) : fault(differs(writer, reader));
     }
     const { type } = target;
-    if (reader === null && isMemberStruct(type) && !isRecordOf(writer, type))
-      return this.firstMember(writer, type, target);
+    if (reader === null && this.holdsMembers(target) && !isRecordOf(writer, target.type as StructType))
+      return this.firstMember(writer, target.type as StructType, target);
     if (writer.kind === 'record') return this.recordValue(writer, reader, target);
     if (writer.kind === 'array') return this.list(writer, reader, target);
     if (writer.kind === 'map') return this.map(writer, reader, target);
@@ -93,7 +93,7 @@ export class PlanCompiler {
   }
 
   private writerUnion(writer: AvroUnion, reader: AvroSchema | null, target: Target): Op {
-    const members = reader === null && memberStructFor(writer, target.type);
+    const members = reader === null && isMemberUnion(writer) && this.holdsMembers(target);
     let member = 0;
     const ops = writer.branches.map((branch) => {
       if (branch.kind === 'null' || !members) return this.value(branch, reader, target);
@@ -107,9 +107,14 @@ export class PlanCompiler {
     const index = branchFor(writer, reader.branches);
     if (index < 0) return fault(differs(writer, reader));
     const branch = reader.branches[index];
-    if (!memberStructFor(reader, target.type) || branch.kind === 'null')
+    if (branch.kind === 'null' || !isMemberUnion(reader) || !this.holdsMembers(target))
       return this.value(writer, branch, target);
     return this.member(writer, branch, nonNullBranches(reader).indexOf(branch), target);
+  }
+
+  /** Whether the branches of a union go each into a field of its own. */
+  private holdsMembers(target: Target): boolean {
+    return isMemberStruct(target.type, target.column === this.root.column ? this.root.except : null);
   }
 
   /** The branch `index`, null not counted, of a union that the target holds as a struct. */
@@ -126,6 +131,7 @@ export class PlanCompiler {
   private firstMember(writer: AvroSchema, type: StructType, target: Target): Op {
     const column = target.column as StructColumn;
     for (let at = 0; at < type.fields.length; at++) {
+      if (!isMemberName(type.fields[at].name)) continue;
       const op = this.value(writer, null, targetOf(type.fields[at], column, at));
       if (!(op instanceof FaultOp)) return new MemberOp(column, at, type.fields[at].name, op);
     }

@@ -8,6 +8,10 @@ export function memberName(index: number): string {
   return `member${index}`;
 }
 
+export function isMemberName(name: string): boolean {
+  return /^member\d+$/.test(name);
+}
+
 /** The one type that all branches but null have, as Spark sees it: [int, long] is a plain long, [float, double] a double. */
 export function commonBranch(union: AvroUnion): AvroSchema | undefined {
   const branches = nonNullBranches(union);
@@ -21,12 +25,14 @@ export function commonBranch(union: AvroUnion): AvroSchema | undefined {
   return kinds === 'double,float' ? { kind: 'double', logical: null } : undefined;
 }
 
-export function isMemberStruct(type: IcebergType): type is StructType {
-  if (typeof type === 'string' || type.type !== 'struct' || type.fields.length === 0) return false;
-  return type.fields.every((field) => /^member\d+$/.test(field.name));
+/** Whether every field of a struct, but that called `except`, is named as a member. */
+export function isMemberStruct(type: IcebergType, except: string | null = null): type is StructType {
+  if (typeof type === 'string' || type.type !== 'struct') return false;
+  const members = type.fields.filter((field) => field.name !== except);
+  return members.length > 0 && members.every((field) => isMemberName(field.name));
 }
 
-/** Whether a type holds the branches of a union each in a field of its own. */
-export function memberStructFor(union: AvroUnion, type: IcebergType): boolean {
-  return isMemberStruct(type) && nonNullBranches(union).length > 1 && commonBranch(union) === undefined;
+/** Whether a union is one of those that are held as structs. */
+export function isMemberUnion(union: AvroUnion): boolean {
+  return nonNullBranches(union).length > 1 && commonBranch(union) === undefined;
 }

@@ -14,7 +14,15 @@ import { createAvroDecoder } from '../../../src/decode/avro/avro-decoder.ts';
 import { avroToIceberg } from '../../../src/decode/avro/avro-to-iceberg.ts';
 import { canonicalForm } from '../../../src/decode/avro/canonical-form.ts';
 import { parseAvroSchema } from '../../../src/decode/avro/schema-parser.ts';
-import { avroFormat, avscType, type Plain, rowsOf, valuesOf } from '../../support/avro.ts';
+import {
+  avroFormat,
+  avscType,
+  framed,
+  type Plain,
+  registered,
+  rowsOf,
+  valuesOf,
+} from '../../support/avro.ts';
 import {
   AvroDraw,
   byKey,
@@ -84,6 +92,8 @@ function decoded(
       readerSchema: reader === null ? null : JSON.stringify(reader),
     }),
   );
+  // A decoder is used again and again: what a block has left must not be seen in the next.
+  decoder.decode(valuesOf([...bodies, ...bodies].reverse()));
   decoder.decode(valuesOf(bodies));
   const faults = new Map(decoder.faults.map((fault) => [fault.row, fault.reason]));
   const rows = rowsOf(fields, decoder).map((row, i) =>
@@ -201,6 +211,43 @@ describe('damaged bytes', () => {
   });
 });
 
+describe('damaged schemas', () => {
+  it('are refused, or read something, and never throw', () => {
+    checkSeeds((draw) => {
+      const { writer, names } = drawWriter(draw);
+      const { fields } = avroToIceberg(JSON.stringify(writer));
+      const body = avscType(writer).toBuffer(draw.value(writer, names));
+      const decoder = createAvroDecoder(fields, avroFormat({ framing: 'confluent' }));
+      const schemas = Array.from({ length: 8 }, (_, id) =>
+        registered(id, damagedText(draw, JSON.stringify(writer))),
+      );
+      for (const schema of schemas) decoder.addSchema(schema);
+      const values = schemas.flatMap(({ id }) => [framed(id, body), framed(id, damaged(draw, body))]);
+      decoder.decode(valuesOf(values));
+      expect(rowsOf(fields, decoder)).toHaveLength(values.length);
+    });
+  });
+});
+
+/** With a part of the text put elsewhere, or left out. */
+function damagedText(draw: AvroDraw, text: string): string {
+  const parts = text.split(/(?=[{}[\],])/);
+  const at = draw.below(parts.length);
+  switch (draw.below(4)) {
+    case 0:
+      return parts.toSpliced(at, 1).join('');
+    case 1:
+      return parts.toSpliced(at, 1, draw.pick(parts)).join('');
+    case 2:
+      return text.replace(
+        /"(int|long|string|bytes|float|double|boolean|null)"/,
+        `"${draw.pick(['int', 'string', 'R0', 'double', 'null'])}"`,
+      );
+    default:
+      return text.slice(0, draw.below(text.length)) + text.slice(draw.below(text.length));
+  }
+}
+
 /** The value that the plain reader finds, or undefined where it refuses the bytes. */
 function modelValue(writer: AvroJson, names: Names, body: Uint8Array): unknown {
   try {
@@ -218,7 +265,9 @@ function avscShape(type: ReturnType<typeof avscType>, value: unknown): unknown {
 
 function damaged(draw: AvroDraw, body: Buffer): Buffer {
   const bytes = Buffer.from(body);
-  switch (draw.below(6)) {
+  switch (draw.below(7)) {
+    case 6:
+      return Buffer.from(Array.from({ length: draw.below(40) }, () => draw.below(256)));
     case 0:
       return bytes.subarray(0, draw.below(bytes.length + 1));
     case 1:

@@ -558,6 +558,19 @@ describe('a datum that is no record', () => {
     ]);
   });
 
+  it('of a union of records fills the members also beside a column for corrupt records', () => {
+    const union = JSON.stringify(['A', 'B'].map((name) => JSON.parse(avroRecord(name, { [name]: 'int' }))));
+    const fields = [
+      field('_corrupt', 'string'),
+      ...['A', 'B'].map((name, i) => field(`member${i}`, { type: 'struct', fields: [field(name, 'int')] })),
+    ];
+    const options = { mode: 'permissive', corruptRecordColumn: '_corrupt' } as const;
+    expect(decodePlain(fields, union, ['0204', '04'].map(hex), options).rows).toEqual([
+      { _corrupt: null, member0: null, member1: { B: 2 } },
+      { _corrupt: 'BA==', member0: null, member1: null },
+    ]);
+  });
+
   it('that is null is a row of nulls, or a fault where a column is required', () => {
     const union = JSON.stringify(['null', JSON.parse(avroRecord('A', { a: 'int' }))]);
     expect(decodePlain([field('a', 'int')], union, [hex('00')]).rows).toEqual([{ a: null }]);
