@@ -52,19 +52,24 @@ export class ProtoInput {
   passedFields = 0;
   /** Of the value that is read: map keys that came again. */
   duplicateKeys = 0;
+  private block: Uint8Array = this.bytes;
+  private blockView: DataView = this.view;
   private start = 0;
   private slots = 0;
   private isAside = false;
 
   /** The bytes of the values that come; `open` chooses one. */
   attach(bytes: Uint8Array): void {
-    if (this.bytes === bytes) return;
-    this.bytes = bytes;
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (this.block === bytes) return;
+    this.block = bytes;
+    this.blockView = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   /** Goes to the value at [start, end). */
   open(start: number, end: number): void {
+    // A fault may have left the bytes of `readAside`.
+    this.bytes = this.block;
+    this.view = this.blockView;
     this.start = start;
     this.at = start;
     this.end = end;
@@ -75,6 +80,11 @@ export class ProtoInput {
     this.slots = SLOTS_PER_VALUE + SLOTS_PER_BYTE * (end - start);
   }
 
+  /** The block's bytes, whatever is read aside. */
+  valueAt(start: number, end: number): Uint8Array {
+    return this.block.subarray(start, end);
+  }
+
   fail(reason: ReasonCode, message: string): never {
     const place = this.isAside
       ? 'in a value that stands in parts or is a default'
@@ -82,7 +92,7 @@ export class ProtoInput {
     throw new ProtoFault(reason, `${message}, ${place}`);
   }
 
-  /** Lets a step read other bytes as if they stood here. After a fault the value is given up, so nothing is put back. */
+  /** Lets a step read other bytes as if they stood here. After a fault nothing is put back: `open` does. */
   readAside(
     bytes: Uint8Array,
     view: DataView,

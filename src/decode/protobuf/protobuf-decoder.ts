@@ -141,6 +141,7 @@ class ColumnarProtobufDecoder implements ProtobufDecoder {
 
   private decodeRow(row: number, start: number, end: number): void {
     const { input, indexes } = this;
+    input.open(start, end);
     const { bytes } = input;
     if (!hasConfluentFrame(bytes, start, end)) {
       const { reason, message } = confluentFault(bytes, start, end);
@@ -174,7 +175,6 @@ class ColumnarProtobufDecoder implements ProtobufDecoder {
       return;
     }
     try {
-      input.open(start, end);
       input.at = indexes.end;
       entry.plan.read(input, end);
     } catch (e) {
@@ -197,7 +197,7 @@ class ColumnarProtobufDecoder implements ProtobufDecoder {
     message: string,
     schemaId: number | null,
   ): void {
-    const value = this.input.bytes.subarray(start, end);
+    const value = this.input.valueAt(start, end);
     this.rejected.reject({ row, reason, field, message, schemaId }, value);
   }
 }
