@@ -10,6 +10,9 @@ import type { RestMembers } from './rest-members.ts';
 
 const utf8 = new TextEncoder();
 
+/** How many fields behind the one that is expected are tried before a name is looked up. */
+const AHEAD = 4;
+
 /** Reads documents into the columns of a plan, one row each. */
 export class JsonReader extends JsonValues implements RecordReader {
   duplicateKeys = 0;
@@ -121,13 +124,18 @@ export class JsonReader extends JsonValues implements RecordReader {
           field = predicted;
           next += field.keyLength;
         } else {
-          field = this.findField(plan, next);
-          next = this.space(this.found);
-          if (data[next] !== COLON) this.failByte(next, "':'");
-          next++;
+          field = this.findAhead(predicted, next);
           if (field !== null) {
-            if (last === null) plan.first = field;
-            else last.next = field;
+            next += field.keyLength;
+          } else {
+            field = this.findField(plan, next);
+            next = this.space(this.found);
+            if (data[next] !== COLON) this.failByte(next, "':'");
+            next++;
+            if (field !== null) {
+              if (last === null) plan.first = field;
+              else last.next = field;
+            }
           }
         }
         if (data[next] <= 0x20) next = this.skipSpace(next);
@@ -182,6 +190,16 @@ export class JsonReader extends JsonValues implements RecordReader {
       }
     }
     return view.getInt32(at + keyLength - 4, true) === field.lastWord;
+  }
+
+  /** The field at `at`, where it is one of the next ones: fields that a record leaves out are passed over. */
+  private findAhead(predicted: FieldPlan | null, at: number): FieldPlan | null {
+    let field = predicted;
+    for (let step = 0; step < AHEAD && field !== null; step++) {
+      field = field.next;
+      if (field !== null && this.matches(field, at)) return field;
+    }
+    return null;
   }
 
   /** Where `findField` ended. */

@@ -162,15 +162,32 @@ export class SparkDocument {
       }
       case OP.map: {
         if (node.kind !== 'object') return mismatch(field, node);
-        const entries = node.members.map(({ name, value }): [Value, Value] => [
-          this.readKey(field.key as FieldPlan, name),
-          this.readInner(name, field.element as FieldPlan, value),
-        ]);
+        const entries = this.readEntries(field, node.members);
         return { entries };
       }
       default:
         return sparkValue(field, node, this.time);
     }
+  }
+
+  /** A map with one entry that cannot be read is none, but all of it is read before that is said. */
+  private readEntries(field: FieldPlan, members: { name: string; value: SparkNode }[]): [Value, Value][] {
+    const entries: [Value, Value][] = [];
+    let first: { error: SparkFieldError; path: string[] } | undefined;
+    for (const { name, value } of members) {
+      const depth = this.path.length;
+      try {
+        const key = this.readKey(field.key as FieldPlan, name);
+        entries.push([key, this.readInner(name, field.element as FieldPlan, value)]);
+      } catch (e) {
+        if (!(e instanceof SparkFieldError)) throw e;
+        first ??= { error: e, path: [...this.path] };
+        this.path.length = depth;
+      }
+    }
+    if (first === undefined) return entries;
+    this.path = first.path;
+    throw first.error;
   }
 
   private readInner(step: string, field: FieldPlan, node: SparkNode): Value {
@@ -238,9 +255,10 @@ function append(field: FieldPlan, value: Value): void {
   }
 }
 
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 /** The bytes as Java's decoder reads them: as the WHATWG one, but an encoded surrogate is one U+FFFD and not three. */
 function javaText(bytes: Uint8Array): string {
-  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const text = decoder.decode(bytes);
   if (!text.includes('\ufffd')) return text;
   const copy = bytes.slice();

@@ -125,8 +125,12 @@ class AgreedReader extends JsonReader {
     if (data[at] === MINUS && data[at + 1] === 0x30 && data[at + 2] !== 0x2e) this.failType(field, at);
   }
 
+  /** Spark takes no zone behind a time without seconds. */
   protected override readOddTimestamp(field: FieldPlan, at: number): number {
-    this.failType(field, at);
+    this.readText(at);
+    if (this.textUntil - this.textFrom < 19 || this.text[this.textFrom + 16] !== 0x3a)
+      this.failType(field, at);
+    return super.readOddTimestamp(field, at);
   }
 
   protected override readEpoch(field: FieldPlan, at: number): number {

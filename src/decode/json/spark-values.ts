@@ -12,12 +12,13 @@ import { TimestampText } from './timestamp-text.ts';
 /** A value as it is kept between being read and being appended. */
 export type SparkValue = null | boolean | number | bigint | Uint8Array;
 
-/** A value that from_json makes null, with the reason that a record stands in quarantine for. */
-export class SparkFieldError extends Error {
+/** A value that from_json makes null, with the reason that a record stands in quarantine for. No stack is taken; see `JsonFault`. */
+export class SparkFieldError {
   readonly reason: ReasonCode;
+  readonly message: string;
   constructor(reason: ReasonCode, message: string) {
-    super(message);
     this.reason = reason;
+    this.message = message;
   }
 }
 

@@ -389,7 +389,7 @@ describe('JSON decoder, against a model', () => {
           documents.map((d) => Buffer.from(d)),
         ),
       ),
-      runs(800, 60_000),
+      runs(800, 20_000),
     );
   });
 
@@ -409,7 +409,7 @@ describe('JSON decoder, against a model', () => {
             ),
           ),
       ),
-      runs(800, 60_000),
+      runs(800, 20_000),
     );
   });
 
@@ -432,7 +432,7 @@ describe('JSON decoder, against a model', () => {
         const expected = numbers.map((n) => (Number.isFinite(Number(n)) ? Number(n) : null));
         expect(rows.map((r) => r[0])).toEqual(expected);
       }),
-      runs(400, 20_000),
+      runs(400, 10_000),
     );
   });
 });
