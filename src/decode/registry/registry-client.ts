@@ -133,7 +133,7 @@ export class RegistryClient {
     let answer = await this.lookup.ask(path, signal);
     if (typeof answer === 'number' && this.takeDoubt()) {
       await this.host.sleep(ASK_AGAIN_MS, signal);
-      answer = await this.lookup.ask(path, signal);
+      answer = await this.lookup.ask(path, signal, true);
       if (typeof answer !== 'number') this.doubts = MAX_DOUBTS;
     }
     // Apicurio gives ids to documents of other kinds too.
@@ -200,7 +200,7 @@ export class RegistryClient {
     let body = await this.lookup.ask(path, signal);
     if (typeof body === 'number') {
       await this.host.sleep(ASK_AGAIN_MS, signal);
-      body = await this.lookup.ask(path, signal);
+      body = await this.lookup.ask(path, signal, true);
     }
     if (typeof body === 'number')
       throw unusable(

@@ -49,11 +49,13 @@ export class RegistryLookup {
   /**
    * The schema, or the code with which the registry says that it has none. Throws REGISTRY_AUTH at once on 401 and 403;
    * REGISTRY_CONFIG where for ten seconds no address answers as a registry; REGISTRY_UNREACHABLE at the deadline.
+   * `elsewhere`: another address than the one that answered last is asked first, where there is one.
    */
-  async ask(path: string, signal: AbortSignal): Promise<SchemaBody | MissingCode> {
+  async ask(path: string, signal: AbortSignal, elsewhere = false): Promise<SchemaBody | MissingCode> {
     // The place is kept over the waits: a registry in trouble is not asked by a thousand look-ups at once.
     await this.slots.take(signal);
     try {
+      if (elsewhere) this.preferred = (this.preferred + 1) % this.settings.addresses.length;
       return await this.askUntilDeadline(path, signal);
     } finally {
       this.slots.give();

@@ -371,6 +371,12 @@ describe('several addresses', () => {
     expect(error.message).toContain(`${registry.url}: status 500; ${second.url}: status 502`);
   });
 
+  it('are both asked for an id that one does not know', async () => {
+    const client = await open({ 'schema.registry.url': `${registry.url},${second.url}` });
+    expect((await client.schema(8))?.id).toBe(8);
+    expect([registry.count('/schemas/ids/8'), second.count('/schemas/ids/8')]).toEqual([1, 1]);
+  });
+
   it('hide one that is no registry', async () => {
     registry.always = html(404, '');
     const client = await open({ 'schema.registry.url': `${registry.url},${second.url}` });
