@@ -117,6 +117,8 @@ function checkPart(values: Values, index: number, part: Part, fault: Report): vo
       at('corruptRecordColumn'),
       'only `mode: permissive` fills it; else a record at fault is no row',
     );
+  if (get<string>('subject')?.includes('${route}') === true && !values.has('tables[]', 'route', index))
+    fault('CONTRADICTION', at('subject'), '${route} needs `route`');
   if (given('restColumn') && get('unknownFields') !== 'rest')
     fault('CONTRADICTION', at('restColumn'), 'only `unknownFields: rest` fills it');
   const framing = get<string>('framing');

@@ -27,9 +27,12 @@ function formatOptions(section: Section): Option[] {
     ),
     option(
       'subject',
-      'The subject of the registry from which `schema: registry` takes the columns; `${topic}` is the topic as it is.',
+      'The subject of the registry from which `schema: registry` takes the columns; `${topic}` is the topic as it is, `${route}`, with `route`, likewise what leads to the table: `${topic}-${route}` and `${route}` are the subjects of topics with several kinds of records.',
       { kind: 'text' },
-      { default: section === 'tables[].key' ? '${topic}-key' : '${topic}-value', placeholders: ['topic'] },
+      {
+        default: section === 'tables[].key' ? '${topic}-key' : '${topic}-value',
+        placeholders: ['topic', 'route'],
+      },
     ),
     option(
       'inferRecords',

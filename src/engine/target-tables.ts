@@ -183,7 +183,7 @@ async function bindTypedRoute(
   value: string | undefined,
 ): Promise<BoundRoute> {
   const there = tables.loaded.get(table) ?? (await opening.catalog.loadTable(parseTableName(table)));
-  const columns = await typedColumns(rule, topic, table, there !== undefined, opening.registry);
+  const columns = await typedColumns(rule, topic, table, there !== undefined, opening.registry, value);
   let loaded = await loadOrCreate(opening, tables, table, () => typedRequest(rule, columns, table, value));
   const structs = (['value', 'key'] as const).map((part) => ({
     struct: { type: 'struct' as const, fields: partFields(rule, columns, part) },

@@ -8,7 +8,8 @@ import type { TypedColumns } from './typed-layout.ts';
 
 /**
  * The columns that a rule asks for, from where it says: its own schema, the registry, the table (null), or the first
- * records (null). `exists`: is the table there? Throws CONFIG_INVALID where nothing says what the columns are.
+ * records (null). `exists`: is the table there? `route`: what leads to it, where it is one of several. Throws
+ * CONFIG_INVALID where nothing says what the columns are.
  */
 export async function typedColumns(
   rule: TableRule,
@@ -16,18 +17,19 @@ export async function typedColumns(
   table: string,
   exists: boolean,
   registry: SchemaRegistry,
+  route = '',
 ): Promise<TypedColumns> {
+  const latest = (part: TypedPart): Promise<StructType> => fromRegistry(part, topic, route, registry);
   const of = (part: TypedPart | null): Promise<StructType | null> =>
-    part === null ? Promise.resolve(null) : partColumns(part, topic, table, exists, registry);
+    part === null ? Promise.resolve(null) : partColumns(part, table, exists, latest);
   return { value: await of(rule.value), key: await of(rule.key) };
 }
 
 async function partColumns(
   part: TypedPart,
-  topic: string,
   table: string,
   exists: boolean,
-  registry: SchemaRegistry,
+  latest: (part: TypedPart) => Promise<StructType>,
 ): Promise<StructType | null> {
   const { columns } = part;
   switch (columns.from) {
@@ -36,11 +38,10 @@ async function partColumns(
     case 'infer':
       return null;
     case 'registry':
-      return fromRegistry(part, topic, registry);
+      return latest(part);
     default:
       if (exists) return null;
-      if (columns.from === 'auto' && standsInRegistry(part.format))
-        return fromRegistry(part, topic, registry);
+      if (columns.from === 'auto' && standsInRegistry(part.format)) return latest(part);
       throw new SluiceError(
         'CONFIG_INVALID',
         `table ${table} does not exist, and nothing says what its columns are: give \`schema\` (Spark DDL, or \`infer\`), or create the table`,
@@ -49,8 +50,16 @@ async function partColumns(
   }
 }
 
-async function fromRegistry(part: TypedPart, topic: string, registry: SchemaRegistry): Promise<StructType> {
-  const registered = await registry.latest(part.subject.replaceAll('${topic}', () => topic));
+async function fromRegistry(
+  part: TypedPart,
+  topic: string,
+  route: string,
+  registry: SchemaRegistry,
+): Promise<StructType> {
+  const subject = part.subject.replaceAll(/\$\{(topic|route)\}/g, (_, name) =>
+    name === 'topic' ? topic : route,
+  );
+  const registered = await registry.latest(subject);
   return columnsOfSchema(registered, part.format);
 }
 

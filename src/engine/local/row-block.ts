@@ -90,6 +90,8 @@ export class RowBlock {
     const required = targets.requiredColumns[part];
     const bytes = part === 'value' ? this.columns.values : this.columns.keys;
     if (required === null || bytes.nullCount === 0) return;
+    // They are dropped already.
+    if (part === 'value' && targets.data.tombstones === 'drop') return;
     const what = part === 'value' ? 'the record is a tombstone' : 'the record has no key';
     for (let row = 0; row < bytes.length; row++) {
       if (!bytes.isNull(row)) continue;
