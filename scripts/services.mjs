@@ -2,8 +2,9 @@
 /**
  * `npm run services -- up|down|status [kafka] [registry]`: a broker, and a Schema Registry over it, that stay until they are
  * stopped. Data and state are under `.sluice/services`. `up` prints the address alone on stdout, a line for each. Without a
- * name it is Kafka alone, for `down` and `status` all of them.
+ * name it is Kafka alone, for `down` and `status` also what was started before.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { runMain, SetupError } from './lib/process.mjs';
 import { kafkaService } from './lib/services-kafka.mjs';
@@ -41,9 +42,14 @@ await runMain(async () => {
 // A broker that goes on must not keep this process.
 process.exit();
 
+/** Kafka is always spoken of, another service once it has been started. @param {string} name */
+function wasUp(name) {
+  return name === 'kafka' || existsSync(place(name));
+}
+
 /** What stands on another is stopped first. @param {string} verb  @param {string[]} names */
 function chosen(verb, names) {
-  const asked = names.length > 0 ? names : verb === 'up' ? ['kafka'] : Object.keys(SERVICES);
+  const asked = names.length > 0 ? names : verb === 'up' ? ['kafka'] : Object.keys(SERVICES).filter(wasUp);
   const inOrder = Object.keys(SERVICES).filter((name) => asked.includes(name));
   return verb === 'down' ? inOrder.reverse() : inOrder;
 }
