@@ -5,6 +5,10 @@ import { type Option, optionPath, type Section } from '../src/config/option.ts';
 import { typeName } from '../src/config/option-types.ts';
 import { OPTIONS, SECTION_DOCS, UNSUPPORTED } from '../src/config/options.ts';
 import { pipelineJsonSchema } from '../src/config/schema.ts';
+import { REASON_CODES } from '../src/decode/reasons.ts';
+import { quarantineSchema } from '../src/engine/bronze-layout.ts';
+import { STAYS } from '../src/engine/requeue/requeue-intake.ts';
+import { requeuedSchema } from '../src/engine/requeue/requeued-layout.ts';
 import { ERROR_CODES, type ErrorRow } from '../src/errors.ts';
 
 /** Path under the root -> text. */
@@ -12,6 +16,7 @@ export function generatedFiles(): Record<string, string> {
   return {
     'docs/errors.md': errorsPage(),
     'docs/options.md': optionsPage(),
+    'docs/quarantine.md': quarantinePage(),
     'schema.json': `${JSON.stringify(pipelineJsonSchema(), null, 2)}\n`,
   };
 }
@@ -44,6 +49,52 @@ function errorsPage(): string {
     ),
   );
   return `${parts.join('\n')}`;
+}
+
+function quarantinePage(): string {
+  const columns = (fields: { name: string; type: unknown; doc?: string }[]): string =>
+    table(
+      ['column', 'type', 'what it holds'],
+      fields.map((f) => [
+        `\`${f.name}\``,
+        typeof f.type === 'string' ? f.type : 'list<struct<key: string, value: binary>>',
+        f.doc ?? '',
+      ]),
+    );
+  return [
+    NOTE,
+    '# Quarantine\n',
+    'A record that cannot be a row is set aside, byte for byte, in the quarantine beside its table (`<table>__quarantine`), in a commit of its own before the one of the rows. It never stops the stream, unless more are set aside than `quarantine.maxRatio` allows. `sluice verify` counts it.\n',
+    '```sh',
+    'sluice quarantine list                                  # how many, by reason and field, with an example of each',
+    'sluice quarantine show ad-clicks/0/4711                 # one record: bytes, headers, what is wrong with it',
+    'sluice quarantine show ad-clicks/0/4711 --raw > v.bin   # its value, byte for byte',
+    'sluice quarantine requeue bronze.ad_clicks              # decoded again by the rules of today: what would become of each',
+    'sluice quarantine requeue bronze.ad_clicks --execute    # bring back those that are rows now',
+    '```\n',
+    '## Reasons\n',
+    'The codes are stable: programs may branch on `reason`. Contracts add their own as `CONTRACT_<RULE>`.\n',
+    table(
+      ['reason', 'meaning', 'typical cause', 'what to do'],
+      Object.entries(REASON_CODES).map(([code, r]) => [`\`${code}\``, r.meaning, r.cause, r.remedy]),
+    ),
+    '## Columns of a quarantine\n',
+    columns([...quarantineSchema().fields]),
+    '## Requeue\n',
+    'Mend what the reason names: the pipeline file, the table, the registry. Then `sluice quarantine requeue` decodes the stored bytes again. Without `--execute` it writes nothing and says how many would become rows, how many stay and why, and how many have gone back before. With `--execute` the good ones become rows of their table, as they were: topic, partition, offset, time, key and headers of the record; `ingested_at` is the time of the requeue. The others stay. The pipeline may be running meanwhile.\n',
+    'Each record goes back once, whatever happens:\n',
+    '- Its list of records, its data files and the id of its commit are written to the checkpoint first (`_sluice/requeue/`). Of two requeues that name the same record at most one is decided on. A requeue that was cut off is finished by the next one, from wherever it stood.\n- The commit into the table bears a marker, in the summary of the snapshot and in a property that outlives it (`sluice.requeue.<id>`), and is looked for again before each attempt.\n- What has gone back is put on record in a table of its own, `<table>__requeued`. The quarantine itself is never changed: what is still open is what stands in the one and not in the other.\n- `sluice verify` counts a record that went back once, as its row. One that is on record and is no row is lost; one that is a row and not on record is doubled, unless a requeue that is not finished explains it.\n',
+    'Some records stay for other reasons than those above:\n',
+    table(
+      ['what the report says', 'meaning'],
+      Object.entries(STAYS).map(([code, meaning]) => [
+        `\`${code}\``,
+        `${meaning[0].toUpperCase()}${meaning.slice(1)}.`,
+      ]),
+    ),
+    '## Columns of `<table>__requeued`\n',
+    columns([...requeuedSchema().fields]),
+  ].join('\n');
 }
 
 function optionsPage(): string {

@@ -4,7 +4,10 @@ import { describe, expect, it } from 'vitest';
 import { generatedFiles } from '../../../scripts/docs.ts';
 import { FAULT_CODES } from '../../../src/config/fault.ts';
 import { OPTIONS } from '../../../src/config/options.ts';
+import { REASON_CODES } from '../../../src/decode/reasons.ts';
+import { STAYS } from '../../../src/engine/requeue/requeue-intake.ts';
 import { ERROR_CODES } from '../../../src/errors.ts';
+import { sourceFiles } from '../architecture/source-files.ts';
 
 const read = (path: string): string =>
   readFileSync(fileURLToPath(new URL(`../../../${path}`, import.meta.url)), 'utf8');
@@ -20,6 +23,27 @@ describe('generated files are those of the code (node scripts/docs.ts writes the
     for (const code of Object.keys(FAULT_CODES)) expect(errors).toContain(`| ${code} |`);
     const options = read('docs/options.md');
     for (const option of OPTIONS) expect(options).toContain(`| \`${option.key}\` |`);
+  });
+});
+
+describe('the table of reasons', () => {
+  it.each(Object.entries(REASON_CODES))(
+    '%s has a meaning, a cause and a remedy, on the page',
+    (code, row) => {
+      for (const text of [row.meaning, row.cause, row.remedy]) expect(text).toMatch(/^[A-Z`].*\.$/);
+      expect(read('docs/quarantine.md')).toContain(`| \`${code}\` | ${row.meaning} |`);
+    },
+  );
+
+  it('holds no code that nothing says', () => {
+    const said = new Set<string>();
+    for (const { text } of sourceFiles())
+      for (const [, code] of text.matchAll(/'([A-Z]+(?:_[A-Z0-9]+)+)'/g)) said.add(code);
+    for (const code of Object.keys(REASON_CODES)) expect(said, code).toContain(code);
+  });
+
+  it('is not mixed up with what a requeue says of records that stay', () => {
+    for (const code of Object.keys(STAYS)) expect(Object.keys(REASON_CODES)).not.toContain(code);
   });
 });
 
