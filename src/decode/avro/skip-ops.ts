@@ -153,7 +153,7 @@ export function readBranch(input: AvroInput, branches: readonly Op[]): Op {
   return input.fail('AVRO_DECODE', `a union of ${branches.length} types has the index ${index}`);
 }
 
-/** Arrays and maps; a block that says its size is jumped over. */
+/** Arrays and maps. A block that says its size is walked too: a size that lies would move what follows to other bytes. */
 class SkipItems implements Op {
   private readonly item: Op;
   private readonly least: number;
@@ -168,19 +168,19 @@ class SkipItems implements Op {
   }
 
   run(input: AvroInput): void {
-    const { item, keyed } = this;
     for (;;) {
       const count = input.readBlock(this.least, this.slots);
       if (count === 0) return;
-      if (input.blockEnd >= 0) {
-        input.at = input.blockEnd;
-        continue;
-      }
-      if (item === NOTHING && !keyed) continue;
-      for (let i = 0; i < count; i++) {
-        if (keyed) SKIP_SIZED.run(input);
-        item.run(input);
-      }
+      const { blockEnd } = input;
+      if (this.item !== NOTHING || this.keyed) this.walk(input, count);
+      input.checkBlockEnd(blockEnd);
+    }
+  }
+
+  private walk(input: AvroInput, count: number): void {
+    for (let i = 0; i < count; i++) {
+      if (this.keyed) SKIP_SIZED.run(input);
+      this.item.run(input);
     }
   }
 }

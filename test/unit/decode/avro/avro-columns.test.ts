@@ -250,6 +250,10 @@ describe('fields of the writer without a column', () => {
     expect(bodyOf({ type: 'array', items: 'long' }, '03 04 02 02 00 02', '03 40 02 02 00 02')).toEqual([
       '1 AVRO_DECODE skipped',
     ]);
+    // A block that lies about its size would have what follows read from other bytes.
+    expect(
+      bodyOf({ type: 'array', items: 'long' }, '03 02 02 02 00 02', '03 00 00 02', '01 06 02 00 02'),
+    ).toEqual(['0 AVRO_DECODE skipped', '1 AVRO_DECODE skipped', '2 AVRO_DECODE skipped']);
     expect(bodyOf({ type: 'array', items: 'null' }, 'FE FF FF FF FF FF FF FF FF 01 00 02')).toEqual([]);
     expect(bodyOf({ type: 'map', values: 'null' }, '02 02 41 00 02', 'FE FF 03 00 02')).toEqual([
       '1 AVRO_DECODE skipped',
