@@ -26,7 +26,7 @@ export class Slots {
 }
 
 /** Slots above this number are not kept: they were one row with a very long list. */
-const MAX_KEPT_SLOTS = 256 * 1024;
+const MAX_KEPT_SLOTS = 64 * 1024;
 
 /** By depth in the tree of a type, shared by all columns of a thread: nothing in them outlives a call. */
 const slotsByDepth: Slots[] = [];

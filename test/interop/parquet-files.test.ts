@@ -312,6 +312,34 @@ describe('pyarrow, PyIceberg and DuckDB', () => {
     },
   );
 
+  it('read dictionaries, and chunks that go on without one', async () => {
+    const path = freshPath();
+    const rows = 30_000;
+    const schema = tableSchema([
+      field(1, 'few', 'string'),
+      field(2, 'grows', 'binary', true),
+      field(3, 'n', 'long', true),
+    ]);
+    const few = Array.from({ length: rows }, (_, i) =>
+      i % 7 === 0 ? null : ['DE', 'FR', '', 'é'.repeat(30)][i % 4],
+    );
+    const grows = few.map((_, i) => Buffer.from(i < 15_000 ? `${i % 3}` : `session ${i}`));
+    const vectors = [bytesVector(few), bytesVector(grows), int64Vector(few.map((_, i) => BigInt(i)))];
+    await writeTable(io, path, schema, vectors, rows, {
+      pageRows: 7000,
+      dictionaryBytes: 64 * 1024,
+      flushEvery: 25_000,
+    });
+    const { pyarrow, duckdb } = await inspect(path);
+    const wanted = few.map((text, i) => [text, grows[i].toString('hex'), i]);
+    expect(pyarrow.rows).toEqual(wanted);
+    expect(duckdb.rows).toEqual(wanted);
+    const [first, second] = pyarrow.rowGroups.map((group) => group.columns.map((c) => c.encodings));
+    expect([first[0], second[0]].every((encodings) => encodings.includes('RLE_DICTIONARY'))).toBe(true);
+    expect(first[1]).toEqual(expect.arrayContaining(['PLAIN', 'RLE_DICTIONARY']));
+    expect(second[1]).not.toContain('RLE_DICTIONARY');
+  });
+
   it('see Kafka headers as a list of structs, with field ids at every level', async () => {
     const raw = new BytesColumn();
     raw.appendBytes(
