@@ -6,8 +6,8 @@ import { MINUS } from './json-scanner.ts';
 import type { RecordReader } from './record-reader.ts';
 import type { RestMembers } from './rest-members.ts';
 import { SparkDocument } from './spark-document.ts';
+import { MAX_NUMBER_DIGITS } from './spark-syntax.ts';
 import { SparkTime } from './spark-time.ts';
-import { MAX_NUMBER_DIGITS } from './spark-tree.ts';
 
 /**
  * Reads documents as Spark's from_json does (JacksonParser and JSONOptions of Spark 4.1, all options as they come). A

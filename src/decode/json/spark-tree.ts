@@ -1,27 +1,14 @@
+import { MAX_DEPTH, MAX_NUMBER_DIGITS, SparkSyntaxError } from './spark-syntax.ts';
+
 /** What a value is in the text that Spark's from_json reads. */
 export type SparkNode =
   | { kind: 'object'; members: { name: string; value: SparkNode }[] }
   | { kind: 'list'; items: SparkNode[] }
-  /** `raw` is the text between the quotes as it was written. */
-  | { kind: 'string'; text: string; raw: string }
+  | { kind: 'string'; text: string }
   /** `integer`: a token without a point and an exponent. NaN and infinities are floating tokens too. */
   | { kind: 'number'; source: string; integer: boolean }
   | { kind: 'boolean'; value: boolean }
   | { kind: 'null' };
-
-/** Containers that Jackson lets stand in each other, and digits of a number (StreamReadConstraints). */
-const MAX_DEPTH = 1000;
-export const MAX_NUMBER_DIGITS = 1000;
-
-/** A text that Jackson does not take; the position is that of a UTF-16 unit. No stack is taken; see `JsonFault`. */
-export class SparkSyntaxError {
-  readonly message: string;
-  readonly at: number;
-  constructor(message: string, at: number) {
-    this.message = message;
-    this.at = at;
-  }
-}
 
 /**
  * The grammar that from_json reads by (Jackson's parser with Spark's options): RFC 8259 with strings and names in single
@@ -167,12 +154,11 @@ class TreeReader {
     return false;
   }
 
-  #readString(): { kind: 'string'; text: string; raw: string } {
+  #readString(): { kind: 'string'; text: string } {
     const text = this.#text;
     const quote = text[this.#at];
-    const from = ++this.#at;
+    let copied = ++this.#at;
     let value = '';
-    let copied = from;
     for (;;) {
       const char = text[this.#at];
       if (char === quote) break;
@@ -185,8 +171,8 @@ class TreeReader {
       value += text.slice(copied, this.#at) + this.#readEscape();
       copied = this.#at;
     }
-    value += text.slice(copied, this.#at);
-    return { kind: 'string', text: value, raw: text.slice(from, this.#at++) };
+    value += text.slice(copied, this.#at++);
+    return { kind: 'string', text: value };
   }
 
   #readEscape(): string {

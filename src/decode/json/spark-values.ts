@@ -5,7 +5,7 @@ import { appendDecimal, typeText } from './json-values.ts';
 import { scaledInteger } from './number-values.ts';
 import { sparkText } from './spark-text.ts';
 import type { SparkTime } from './spark-time.ts';
-import { type SparkNode, SparkSyntaxError } from './spark-tree.ts';
+import type { SparkNode } from './spark-tree.ts';
 import { decodeUuid } from './text-values.ts';
 import { TimestampText } from './timestamp-text.ts';
 
@@ -49,7 +49,7 @@ export function sparkValue(field: FieldPlan, node: SparkNode, time: SparkTime): 
     case OP.timestamp:
       return temporal(field, node, time);
     default:
-      return bytes(field, node);
+      return uuid(field, node);
   }
 }
 
@@ -150,35 +150,12 @@ function badTime(field: FieldPlan): never {
   throw new SparkFieldError('BAD_TIMESTAMP', `the text is no ${typeText(field)} that Spark reads`);
 }
 
-/** uuid (8-4-4-4-12), binary and fixed (base64 as Jackson reads it). */
-function bytes(field: FieldPlan, node: SparkNode): Uint8Array {
+/** uuid of 8-4-4-4-12 digits. Base64 is the lexer's. */
+function uuid(field: FieldPlan, node: SparkNode): Uint8Array {
   if (node.kind !== 'string') return mismatch(field, node);
-  if (field.op === OP.uuid) {
-    const text = utf8.encode(node.text);
-    const uuid = new Uint8Array(16);
-    return decodeUuid(text, 0, text.length, uuid) ? uuid : mismatch(field, node);
-  }
-  const value = jacksonBase64(node.text) ?? mismatch(field, node);
-  return field.op === OP.fixed && value.length !== field.width ? range(field, node.text) : value;
-}
-
-/** Jackson takes the closing quote for a character of such a group, and then finds no way back into the document. */
-const CUT_GROUP = /^(?:[A-Za-z0-9+/]|[A-Za-z0-9+/]{2}=)$/;
-const BASE64_GROUP = /[A-Za-z0-9+/]{2}(?:[A-Za-z0-9+/]{2}|[A-Za-z0-9+/]=|==)/y;
-
-/** Base64 in groups of four with their padding, white space between groups, bits beyond the last byte not looked at. */
-function jacksonBase64(text: string): Uint8Array | undefined {
-  const groups: Buffer[] = [];
-  for (let at = 0; ; at += 4) {
-    while (text.charCodeAt(at) <= 0x20) at++;
-    if (at === text.length) return Buffer.concat(groups);
-    BASE64_GROUP.lastIndex = at;
-    const group = BASE64_GROUP.exec(text)?.[0];
-    if (group === undefined && CUT_GROUP.test(text.slice(at)))
-      throw new SparkSyntaxError('base64 that ends inside of a group', at);
-    if (group === undefined) return undefined;
-    groups.push(Buffer.from(group, 'base64'));
-  }
+  const text = utf8.encode(node.text);
+  const value = new Uint8Array(16);
+  return decodeUuid(text, 0, text.length, value) ? value : mismatch(field, node);
 }
 
 /** Appends a value to the field's column. */
