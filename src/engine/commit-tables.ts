@@ -1,5 +1,6 @@
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type { BatchPlan, DoneTable, PreparedBatch, PreparedTable } from '../checkpoint/records.ts';
+import { eachAtOnce } from '../core/at-once.ts';
 import { formatOffsetMap, type OffsetMap, setOffset } from '../core/offset-range.ts';
 import { type CommitContext, commitBatch } from '../iceberg/commit.ts';
 import type { Failpoints } from './failpoint.ts';
@@ -10,6 +11,9 @@ import { parseTableName } from './target-tables.ts';
 /** Offsets longer than this stand in a summary as their hash; the map itself is in `done/N` (spec 50.2). */
 const MAX_OFFSETS_TEXT = 4000;
 
+/** A commit is mostly waiting for the storage; each holds its manifests meanwhile. */
+const COMMITS_AT_ONCE = 4;
+
 export interface CommitTablesContext {
   checkpoint: Checkpoint;
   commit: CommitContext;
@@ -19,7 +23,7 @@ export interface CommitTablesContext {
 }
 
 /**
- * Commits every prepared table, quarantine first, each by its own marker: a table that has the batch already is left
+ * Commits every prepared table, quarantine first, several at a time, each by its own marker: a table that has the batch already is left
  * as it is (spec 50.5). `validThroughMs`: the freshness watermark by table. Returns what `done/N` holds, for all
  * planned tables and those that were made for the batch.
  */
@@ -31,13 +35,15 @@ export async function commitTables(
 ): Promise<DoneTable[]> {
   const committed = new Map<string, DoneTable>();
   const expiry = snapshotExpiry(plan, prepared);
-  for (const table of prepared.tables) {
-    if (committed.size > 0) context.failpoints.hit('between-tables');
+  const commitOne = async (table: PreparedTable): Promise<void> => {
     const commit = { ...context.commit, expireSnapshots: expiry(table.table) };
-    committed.set(
-      table.table,
-      await commitTable({ ...context, commit }, plan, table, validThroughMs.get(table.table)),
-    );
+    const done = await commitTable({ ...context, commit }, plan, table, validThroughMs.get(table.table));
+    committed.set(table.table, done);
+    if (committed.size < prepared.tables.length) context.failpoints.hit('between-tables');
+  };
+  for (const role of ['quarantine', 'data'] as const) {
+    const tables = prepared.tables.filter((table) => table.role === role);
+    await eachAtOnce(tables, COMMITS_AT_ONCE, commitOne);
   }
   const made = prepared.tables.filter((t) => plan.tables.every((p) => p.table !== t.table));
   return [...plan.tables, ...made].map(

@@ -2,6 +2,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openCatalog } from '../../../src/catalog/open-catalog.ts';
+import { isSluiceError } from '../../../src/errors.ts';
+import type { Catalog, TableIdentifier } from '../../../src/iceberg/catalog.ts';
 import { checkExactlyOnce } from '../../support/exactly-once.ts';
 import { createTopic, type FaultTopics, fillOdd, twoTopics } from '../../support/fault-topics.ts';
 import { type CommitFault, FaultyCatalog } from '../../support/faulty-catalog.ts';
@@ -24,6 +26,23 @@ const FAULTS: CommitFault[] = [
   'conflict',
   'unreachable',
 ];
+
+/** The pipeline commits several tables at once: where it was first, this writer tries again. */
+async function setProperty(catalog: Catalog, identifier: TableIdentifier): Promise<void> {
+  for (;;) {
+    const table = await catalog.loadTable(identifier);
+    try {
+      await catalog.commitTable(
+        table!,
+        [],
+        [{ action: 'set-properties', updates: { 'other.writer': 'was here' } }],
+      );
+      return;
+    } catch (error) {
+      if (!isSluiceError(error, 'COMMIT_CONFLICT')) throw error;
+    }
+  }
+}
 
 describe('the engine over a catalog that fails', () => {
   const { bootstrap } = useKafka();
@@ -91,7 +110,8 @@ describe('the engine over a catalog that fails', () => {
           faulty.beforeCommit = step;
         };
         await expect(runWith(pipeline, arm, 300)).rejects.toMatchObject({ code: 'COMMIT_UNKNOWN' });
-        expect(catalog?.commits).toBe(nth);
+        // Commits of other tables may have been on their way beside it.
+        expect(catalog?.commits).toBeGreaterThanOrEqual(nth);
         const { reports } = await pipeline.run();
         expect(reports[0].recovered).toBe('finished');
         const { snapshots } = await checkExactlyOnce({ pipeline, produced: data.produced });
@@ -122,15 +142,7 @@ describe('the engine over a catalog that fails', () => {
           const catalog = await pipeline.openCatalog();
           for (const topic of data.topics) {
             for (const name of [pipeline.tableOf(topic), `${pipeline.tableOf(topic)}__quarantine`]) {
-              const table = await catalog.loadTable({
-                namespace: ['bronze'],
-                name: name.slice('bronze.'.length),
-              });
-              await catalog.commitTable(
-                table!,
-                [],
-                [{ action: 'set-properties', updates: { 'other.writer': 'was here' } }],
-              );
+              await setProperty(catalog, { namespace: ['bronze'], name: name.slice('bronze.'.length) });
             }
           }
           await catalog.close();
