@@ -5,7 +5,7 @@ import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { RequeueIntents } from '../checkpoint/requeue-intents.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { Failpoints } from '../engine/failpoint.ts';
-import type { RequeueHost } from '../engine/requeue/requeue-host.ts';
+import { RECORDS_AT_ONCE, type RequeueHost } from '../engine/requeue/requeue-host.ts';
 import { isQuarantineName, quarantineNameOf } from '../engine/requeue/requeued-layout.ts';
 import { SchemaRegistry } from '../engine/schema-registry.ts';
 import { parseTableName } from '../engine/target-tables.ts';
@@ -39,6 +39,7 @@ export function requeueHost(
     random: here.random,
     randomUuid: here.randomUuid,
     sleep: (ms) => sleep(ms),
+    recordsAtOnce: RECORDS_AT_ONCE,
     close: () => registry.close(),
   };
 }

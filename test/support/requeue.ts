@@ -29,6 +29,7 @@ export interface RequeueOptions {
   failpoints?: string;
   isProcessAlive?: (pid: number) => boolean;
   deadlineMs?: number;
+  recordsAtOnce?: number;
 }
 
 /** One requeue, as a process of its own would do it. */
@@ -57,6 +58,7 @@ export async function requeue(
     now: Date.now,
     random: Math.random,
     randomUuid: randomUUID,
+    recordsAtOnce: options.recordsAtOnce ?? 1000,
     sleep: (ms) => new Promise((resolve) => setTimeout(resolve, Math.min(ms, 5))),
   };
   try {

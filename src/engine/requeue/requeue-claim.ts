@@ -1,3 +1,4 @@
+import type { Envelope } from '../../checkpoint/envelope.ts';
 import type { RequeueIntent } from '../../checkpoint/requeue-intents.ts';
 import { describeIntent } from '../../checkpoint/requeue-intents.ts';
 import { SluiceError } from '../../errors.ts';
@@ -12,6 +13,9 @@ export interface FinishedRequeue {
   table: string;
   rows: number;
 }
+
+/** A requeue takes seconds from its intent to its end; an older one is nobody's, though its process id may live on as another's. */
+const LIVE_MS = 10 * 60_000;
 
 /**
  * Settles what other processes have begun from a quarantine: finishes what was decided on, voids what was not, and leaves to
@@ -28,9 +32,8 @@ export async function settleOthers(
   for (const requeueId of await intents.list()) {
     const envelope = await intents.read(requeueId);
     if (envelope === null || envelope.record.quarantine !== quarantine) continue;
-    const { record, writer } = envelope;
-    const isOurs = writer.writerId === host.owner.writerId;
-    if (!isOurs && writer.host === host.owner.host && host.isProcessAlive(writer.pid)) {
+    const { record } = envelope;
+    if (isLive(host, envelope)) {
       log.info(
         `requeue ${requeueId} is being done by ${describeIntent(envelope)}: its records are left to it`,
       );
@@ -51,6 +54,12 @@ export async function settleOthers(
   }
   await requeued.refresh();
   return { finished, busy };
+}
+
+/** Is it being done right now? Told for this host alone; nothing depends on it but who does the work. */
+function isLive(host: RequeueHost, { writer, writtenAt }: Envelope<RequeueIntent>): boolean {
+  if (writer.writerId === host.owner.writerId || writer.host !== host.owner.host) return false;
+  return host.now() - Date.parse(writtenAt) < LIVE_MS && host.isProcessAlive(writer.pid);
 }
 
 /** A table must never refer to files that somebody has cleaned away. Throws FILE_NOT_FOUND. */

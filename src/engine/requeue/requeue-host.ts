@@ -28,7 +28,11 @@ export interface RequeueHost {
   random(): number;
   randomUuid(): string;
   sleep(ms: number): Promise<void>;
+  /** Records of one requeue at most: its intent and its mark are bounded, and a crash costs no more than this again. */
+  recordsAtOnce: number;
 }
+
+export const RECORDS_AT_ONCE = 50_000;
 
 const MAX_ATTEMPTS = 20;
 

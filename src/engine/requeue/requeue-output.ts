@@ -13,8 +13,6 @@ import type { RequeueHost } from './requeue-host.ts';
 import type { RequeueDone, RequeueTally } from './requeue-report.ts';
 import type { RequeuedTable } from './requeued-table.ts';
 
-/** Records of one requeue at most: its intent and its mark are bounded, and a crash costs no more than this again. */
-const MAX_RECORDS = 50_000;
 const WRITE_SHARE = 0.25;
 const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
 
@@ -62,7 +60,7 @@ export class RequeueOutput {
   /** Writes out what is due; commits where enough has come together. */
   async settle(): Promise<void> {
     for (const { writer } of this.pending.values()) await writer.settle(this.limitBytes);
-    if (this.count >= MAX_RECORDS) await this.flush();
+    if (this.count >= this.host.recordsAtOnce) await this.flush();
   }
 
   /** Commits what is pending. Throws what the commits throw: what was begun is finished by the next requeue. */

@@ -60,8 +60,10 @@ export class RequeuePass {
 
   async run(options: PassOptions): Promise<void> {
     await this.quarantine.scan(COLUMNS, options.filter, async (records, rows) => {
-      for (const gathered of await this.gather(records, rows, options)) await this.take(gathered);
-      await this.output?.settle();
+      for (const gathered of await this.gather(records, rows, options)) {
+        await this.take(gathered);
+        await this.output?.settle();
+      }
       return undefined;
     });
     await this.output?.flush();

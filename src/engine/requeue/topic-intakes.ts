@@ -3,8 +3,7 @@ import { isSluiceError } from '../../errors.ts';
 import type { Catalog } from '../../iceberg/catalog.ts';
 import { evolveTables } from '../evolve-tables.ts';
 import type { Log } from '../host.ts';
-import type { TopicPlan } from '../local/batch-task.ts';
-import { routeTopics } from '../routing.ts';
+import { quarantineOf, quarantineOfRoute, routeTopics, type TopicRoute } from '../routing.ts';
 import { openTargetTables, type TargetTables } from '../target-tables.ts';
 import type { RecordKey } from './record-set.ts';
 import type { RequeueHost } from './requeue-host.ts';
@@ -12,7 +11,6 @@ import { RequeueIntake, STAYS, type Staying } from './requeue-intake.ts';
 
 interface OpenTopic {
   tables: TargetTables;
-  plan: TopicPlan;
   intake: RequeueIntake;
 }
 
@@ -89,6 +87,13 @@ export class TopicIntakes {
       if (!isSluiceError(error, 'CONFIG_INVALID')) throw error;
       return { table: null, reason: 'NO_RULE', field: '', message: STAYS.NO_RULE };
     }
+    const [route] = routes;
+    const destinations = await destinationsOf(this.host, route.table);
+    // Asked before any table is made.
+    if (!quarantinesOf(route, config.name, destinations).includes(this.quarantine)) {
+      const message = `${STAYS.OTHER_TABLE}: ${route.table}`;
+      return { table: null, reason: 'OTHER_TABLE', field: '', message };
+    }
     const tables = await openTargetTables(
       {
         catalog: this.catalog,
@@ -97,24 +102,24 @@ export class TopicIntakes {
         registry,
         log: this.log,
         pipeline: config.name,
-        destinations: (group) => destinationsOf(this.host, group),
+        destinations: async () => destinations,
         known: async (name) => (await checkpoint.lastRecorded(name))?.uuid ?? null,
       },
       routes,
     );
     const plan = tables.byTopic.get(topic)!;
-    const quarantines = [plan.quarantine.table, ...destinationQuarantines(plan)];
-    if (!quarantines.includes(this.quarantine)) {
-      const message = `${STAYS.OTHER_TABLE}: ${plan.account}`;
-      return { table: null, reason: 'OTHER_TABLE', field: '', message };
-    }
-    return { tables, plan, intake: await RequeueIntake.create(plan) };
+    return { tables, intake: await RequeueIntake.create(plan) };
   }
 }
 
-function destinationQuarantines({ targets, route }: TopicPlan): string[] {
-  const all = targets === null ? (route?.destinations ?? []).map((d) => d.targets) : [targets];
-  return all.map((t) => t.quarantine.table);
+/** Where records of a topic are set aside. */
+function quarantinesOf(
+  route: TopicRoute,
+  pipeline: string,
+  destinations: ReadonlyMap<string, string>,
+): string[] {
+  const tables = [...destinations.values(), ...Object.values(route.rule.route?.tables ?? {})];
+  return [quarantineOfRoute(route, pipeline), ...tables.map(quarantineOf)];
 }
 
 /** The tables of a group that were made on demand. */

@@ -113,6 +113,14 @@ describe('a requeue', () => {
       }
     });
 
+    it('goes in several commits where there are many, and on from the first of them that failed', async () => {
+      await expect(run({ recordsAtOnce: 1, failpoints: 'requeue-after-record@2=throw' })).rejects.toThrow();
+      const { requeued, intents } = await check();
+      expect(intents).toHaveLength(1);
+      expect(requeued.size).toBeLessThan(BACK);
+      await finish();
+    });
+
     it('does nothing the second time', async () => {
       await finish();
       const { data } = await check();
@@ -244,8 +252,11 @@ describe('a requeue', () => {
       kept.restore();
       await expect(run({ failpoints: `${point}=throw` })).rejects.toMatchObject({ code: 'INTERNAL' });
       await check();
+      const isDecided = ['requeue-after-data', 'requeue-after-record'].includes(point);
+      const preview = await run({ execute: false });
+      expect(preview.finished.length).toBe(isDecided ? 1 : 0);
       const { finished } = await finish();
-      expect(finished.length).toBe(['requeue-after-data', 'requeue-after-record'].includes(point) ? 1 : 0);
+      expect(finished).toMatchObject(preview.finished);
     });
 
     it('after its rows, whose snapshot then expires: the property of the table tells of it', async () => {
