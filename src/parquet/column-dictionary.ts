@@ -77,7 +77,6 @@ export class ColumnDictionary {
     const data = this.reserve(start, end);
     for (let i = from, to = start; i < until; i++, to++) data[to] = source[i];
     this.hashes[index] = hash;
-    this.pages[index] = 0;
     this.starts[index + 1] = end;
     this.table[at] = index + 1;
     this.size++;

@@ -1,4 +1,4 @@
-import { type FileMetaData, parquetMetadata } from 'hyparquet';
+import { type FileMetaData, parquetMetadata, readColumnIndex } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import type { ColumnVector, ListVector } from '../../../src/columns/vector.ts';
 import { BufferPool } from '../../../src/parquet/byte-chain.ts';
@@ -137,6 +137,47 @@ describe('byte strings that repeat', () => {
       all.push(...(vectors[0] as StringsVector).values);
     });
     expect(all).toEqual(expected);
+  });
+
+  it('that go back to PLAIN pages leave no index behind for the constant that follows', async () => {
+    const io = new MemoryFileIO();
+    const writer = new ParquetWriter(await io.create(PATH), SCHEMA, DEFAULT_PARQUET_OPTIONS);
+    for (const text of ['a', 'b']) {
+      writer.append([bytesVector([text, 'c'])], 0, 2);
+      writer.append([{ kind: 'constant', value: 'c' }], 0, 3);
+    }
+    await writer.close();
+    const all: Array<string | null> = [];
+    await readColumns(io, PATH, [1], ({ vectors }) => {
+      all.push(...(vectors[0] as StringsVector).values);
+    });
+    expect(all).toEqual(['a', 'c', 'c', 'c', 'c', 'b', 'c', 'c', 'c', 'c']);
+  });
+
+  it('have the same bounds of pages and the same bloom filter as without a dictionary', async () => {
+    const texts = rows(8000, (i) => (i % 9 === 0 ? null : `${i < 4000 ? 'k' : 'm'}${mixed(i) % 90}`));
+    const found = [];
+    for (const dictionaryBytes of [0, 1 << 20]) {
+      const { io, pages } = await pagesOf(texts, {
+        dictionaryBytes,
+        pageRows: 1000,
+        bloomFilterFieldIds: [1],
+      });
+      expect(pages).toEqual([{ [dictionaryBytes === 0 ? PLAIN : DICTIONARY]: 8 }]);
+      const metadata = await metadataOf(io);
+      const [column] = metadata.row_groups[0].columns;
+      const file = toArrayBuffer(await io.read(PATH));
+      const at = { view: new DataView(file), offset: Number(column.column_index_offset) };
+      const { bloom_filter_offset: from, bloom_filter_length: length } = column.meta_data!;
+      const bloom = Buffer.from(file, Number(from), length).toString('hex');
+      found.push({
+        index: readColumnIndex(at, metadata.schema[1]),
+        statistics: column.meta_data!.statistics,
+        bloom,
+      });
+    }
+    expect(found[1]).toEqual(found[0]);
+    expect(found[0].index.min_values[4]).toMatch(/^m/);
   });
 
   it('inside lists are stored once each', async () => {
