@@ -65,15 +65,17 @@ function partOf(
   parts: Record<'value' | 'key', { given: NestedField[] | null }>,
   name: string,
 ): 'value' | 'key' | null {
-  for (const part of ['key', 'value'] as const) {
-    const options = rule[part];
-    if (options === null) continue;
-    const { given } = parts[part];
-    // A table that follows its records has columns that the rule does not know.
-    const takesAll = given === null || rule.evolve !== 'none';
-    if (takesAll ? name.startsWith(options.prefix) : given.some((f) => f.name === name)) return part;
-  }
-  return null;
+  for (const part of ['key', 'value'] as const)
+    if (parts[part].given?.some((f) => f.name === name)) return part;
+  // A table that follows its records has columns that the rule does not know.
+  const part = partOfNew(rule, name);
+  return part !== null && (parts[part].given === null || rule.evolve !== 'none') ? part : null;
+}
+
+/** Which part a column belongs to that the rule does not name: the key where it begins with its prefix. */
+export function partOfNew(rule: TableRule, name: string): 'value' | 'key' | null {
+  if (rule.key !== null && name.startsWith(rule.key.prefix)) return 'key';
+  return rule.value === null ? null : 'value';
 }
 
 /** The decoders of a binding, and whether they look for what the table lacks. */

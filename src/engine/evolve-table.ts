@@ -18,8 +18,11 @@ const MAX_ATTEMPTS = 10;
 
 /** What records ask of a table. */
 export interface WantedSchema {
-  /** `inferred`: from documents, where a number or a text may stand for a value of another type. */
-  structs: { struct: StructType; inferred: boolean }[];
+  /**
+   * `inferred`: from documents, where a number or a text may stand for a value of another type. `caseInsensitive`: names
+   * that differ only in case are the same.
+   */
+  structs: { struct: StructType; inferred: boolean; caseInsensitive: boolean }[];
   /** Columns, as paths, that a record has no value for. */
   optional: string[];
 }
@@ -50,7 +53,6 @@ export async function evolveTable(
       rule,
       lastColumnId: metadata.lastColumnId,
       formatVersion: metadata.formatVersion,
-      caseInsensitive: false,
     });
     if (evolved.changes.length === 0) return { table, changes: made, refused: evolved.refused };
     const schemaId = Math.max(...metadata.schemas.map((s) => s.schemaId)) + 1;
@@ -83,16 +85,17 @@ export async function evolveTable(
 function evolve(
   from: Schema,
   wanted: WantedSchema,
-  first: EvolutionContext,
+  first: Omit<EvolutionContext, 'inferred' | 'caseInsensitive'>,
 ): Omit<Evolution, 'lastColumnId'> {
   let schema = from;
   let { lastColumnId } = first;
   const changes: SchemaChange[] = [];
   const refused: RefusedChange[] = [];
   const optional = wanted.optional.map((path) => optionalStruct(from, path)).filter((s) => s !== undefined);
-  const structs = [...wanted.structs, ...optional.map((struct) => ({ struct, inferred: false }))];
-  for (const { struct, inferred } of structs) {
-    const next = evolveSchema(schema, struct, { ...first, lastColumnId, inferred });
+  const exactly = { inferred: false, caseInsensitive: false };
+  const structs = [...wanted.structs, ...optional.map((struct) => ({ struct, ...exactly }))];
+  for (const { struct, inferred, caseInsensitive } of structs) {
+    const next = evolveSchema(schema, struct, { ...first, lastColumnId, inferred, caseInsensitive });
     if (next.changes.length > 0 && columnCount(next.schema) > MAX_COLUMNS) {
       const why = `the table would have more than ${MAX_COLUMNS} columns`;
       refused.push(

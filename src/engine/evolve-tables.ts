@@ -1,13 +1,19 @@
 import type { TableRule } from '../config/pipeline-config.ts';
 import type { NestedField, StructType } from '../core/schema.ts';
 import { matchesTopicPattern } from '../core/topic-pattern.ts';
+import type { RegisteredSchema, ValueFormat } from '../core/value-format.ts';
 import { columnsOfSchema } from '../decode/columns-of-schema.ts';
+import { isSluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
+import { partOfNew } from './bind-typed.ts';
+import { isDecoded } from './column-source.ts';
 import { evolveTable, type WantedSchema } from './evolve-table.ts';
 import type { Log } from './host.ts';
+import type { TargetTable } from './local/batch-task.ts';
 import type { WantedColumns } from './local/discovery.ts';
 import type { SchemaRegistry } from './schema-registry.ts';
 import { type TargetTables, tellOfChanges } from './target-tables.ts';
+import { isProvenance } from './typed-layout.ts';
 
 export interface EvolveContext {
   catalog: Catalog;
@@ -34,12 +40,15 @@ export async function evolveTables(
     const structs = want.structs.map((struct) => ({ struct, inferred: true }));
     for (const id of want.schemaIds) {
       const registered = await registry.schema(id);
-      if (registered !== null)
-        structs.push({ struct: await columnsOfSchema(registered, format), inferred: false });
+      const struct = registered === null ? null : await columnsOf(registered, format, log);
+      if (struct !== null) structs.push({ struct, inferred: false });
     }
-    entry.schema.structs.push(
-      ...structs.map(({ struct, inferred }) => ({ struct: prefixed(struct, prefix), inferred })),
-    );
+    const caseInsensitive = 'caseInsensitive' in format && format.caseInsensitive;
+    const target = targetOf(tables, want);
+    for (const { struct, inferred } of structs) {
+      const fields = prefixed(struct, prefix).filter((f) => takes(target, rule, want.part, f.name));
+      entry.schema.structs.push({ struct: { type: 'struct', fields }, inferred, caseInsensitive });
+    }
     entry.schema.optional.push(...want.optional.map((path) => `${prefix}${path}`));
   }
   let changed = false;
@@ -53,8 +62,38 @@ export async function evolveTables(
   return changed;
 }
 
-function prefixed(struct: StructType, prefix: string): StructType {
-  if (prefix === '') return struct;
-  const fields = struct.fields.map((f): NestedField => ({ ...f, name: `${prefix}${f.name}` }));
-  return { type: 'struct', fields };
+/** Null for a schema that has no columns: its records are set aside, and stop nothing. */
+async function columnsOf(
+  registered: RegisteredSchema,
+  format: ValueFormat,
+  log: Log,
+): Promise<StructType | null> {
+  try {
+    return await columnsOfSchema(registered, format);
+  } catch (error) {
+    if (!isSluiceError(error, 'CONFIG_INVALID') && !isSluiceError(error, 'UNSUPPORTED')) throw error;
+    log.warn(`records of schema ${registered.id} ask for no columns: ${error.message}`);
+    return null;
+  }
+}
+
+function targetOf(tables: TargetTables, { topic, table }: WantedColumns): TargetTable {
+  const { targets, route } = tables.byTopic.get(topic)!;
+  const all = [...(targets === null ? [] : [targets]), ...(route?.destinations.map((d) => d.targets) ?? [])];
+  return all.find(({ data }) => data.table === table)!.data;
+}
+
+/**
+ * May a part of the records ask something of the column of this name? Columns of provenance and of the other part are
+ * not theirs to change, whatever fields they have.
+ */
+function takes(target: TargetTable, rule: TableRule, part: 'value' | 'key', name: string): boolean {
+  const at = target.schema.fields.findIndex((f) => f.name === name);
+  if (at < 0) return !isProvenance(rule, name) && partOfNew(rule, name) === part;
+  const source = target.sources[at];
+  return isDecoded(source) && source.part === part;
+}
+
+function prefixed(struct: StructType, prefix: string): NestedField[] {
+  return struct.fields.map((f): NestedField => ({ ...f, name: `${prefix}${f.name}` }));
 }

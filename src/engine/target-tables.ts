@@ -188,6 +188,7 @@ async function bindTypedRoute(
   const structs = (['value', 'key'] as const).map((part) => ({
     struct: { type: 'struct' as const, fields: partFields(rule, columns, part) },
     inferred: false,
+    caseInsensitive: false,
   }));
   if (there !== undefined && rule.evolve !== 'none') {
     const evolved = await evolveTable(opening.catalog, loaded, { structs, optional: [] }, rule.evolve);

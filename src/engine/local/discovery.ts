@@ -57,6 +57,11 @@ function seekers(plan: DecodePlan): { part: 'value' | 'key'; seeker: PartDiscove
   });
 }
 
+/** The column at a path: elements of a list are one, however many there are. */
+function withoutIndexes(path: string): string {
+  return path.replaceAll(/\[\d+\]/g, '');
+}
+
 class PartDiscovery {
   private readonly part: DecodePart;
   /** Of records that fit but for fields without a column; those that do not fit must not blur what these say. */
@@ -75,7 +80,7 @@ class PartDiscovery {
     const faulty = new Set<number>();
     for (const { row, reason, field } of decoder.faults) {
       faulty.add(row);
-      if (reason === 'MISSING_REQUIRED' && field !== '') this.optional.add(field);
+      if (reason === 'MISSING_REQUIRED' && field !== '') this.optional.add(withoutIndexes(field));
       else if (MENDABLE.has(reason)) this.add(bytes, row, this.others);
     }
     for (const row of decoder.rowsWithUnknownFields)

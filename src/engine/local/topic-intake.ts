@@ -21,6 +21,8 @@ export class TopicIntake {
   private readonly writers: TableWriters;
   /** Where there is no route, the one destination. */
   private readonly destinations: Destination[];
+  /** Each once, however many destinations share it. */
+  private readonly decoders: ReadonlySet<RowDecoders>;
   private readonly router: Router | null;
   private readonly discovery: Discovery | null;
   private readonly block = new RowBlock();
@@ -37,6 +39,7 @@ export class TopicIntake {
     this.plan = plan;
     this.writers = writers;
     this.destinations = destinations;
+    this.decoders = new Set(destinations.flatMap(({ decoders }) => decoders ?? []));
     this.router = router;
     this.discovery = discovery;
   }
@@ -69,13 +72,14 @@ export class TopicIntake {
   /** Do the records need schemas that were not looked up yet? */
   misses(columns: RecordColumns): boolean {
     if (this.router?.misses(columns) === true) return true;
-    return this.destinations.some(({ decoders }) => decoders?.misses(columns) === true);
+    for (const decoders of this.decoders) if (decoders.misses(columns)) return true;
+    return false;
   }
 
   /** Looks up every schema that the records need. Throws what the registry throws: no record pays for its faults. */
   async lookUp(columns: RecordColumns, lookup: SchemaLookup): Promise<void> {
     await this.router?.lookUp(columns, lookup);
-    for (const { decoders } of this.destinations) await decoders?.lookUp(columns, lookup);
+    for (const decoders of this.decoders) await decoders.lookUp(columns, lookup);
   }
 
   take(partition: number, columns: RecordColumns, tally: RangeTally): void {
