@@ -41,8 +41,8 @@ export function summariesJson(summaries: readonly QuarantineSummary[], limit: nu
     ...s,
     groups: s.groups.slice(0, limit).map(({ firstMicros, lastMicros, example, ...group }) => ({
       ...group,
-      first: firstMicros === null ? null : timestampText(firstMicros, 6),
-      last: lastMicros === null ? null : timestampText(lastMicros, 6),
+      first: timeJson(firstMicros),
+      last: timeJson(lastMicros),
       example,
     })),
     moreGroups: Math.max(0, s.groups.length - limit),
@@ -77,12 +77,11 @@ export function recordText(record: ShownRecord, isFirst: boolean): string {
 export function recordJson(record: ShownRecord): string {
   const base64 = (bytes: Uint8Array | null): string | null =>
     bytes === null ? null : Buffer.from(bytes).toString('base64');
-  const time = (micros: bigint | null): string | null => (micros === null ? null : timestampText(micros, 6));
   const { timestampMicros, quarantinedAtMicros, key, value, headers, ...rest } = record;
   return `${stringifyJson64({
     ...rest,
-    timestamp: time(timestampMicros),
-    quarantinedAt: time(quarantinedAtMicros),
+    timestamp: timeJson(timestampMicros),
+    quarantinedAt: timeJson(quarantinedAtMicros),
     key: base64(key),
     value: base64(value),
     headers: headers?.map((h) => ({ key: h.key, value: base64(h.value) })) ?? null,
@@ -143,8 +142,13 @@ function clipped(text: string): string {
   return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 3)}...`;
 }
 
+/** In UTC. */
+function timeJson(micros: bigint | null): string | null {
+  return micros === null ? null : `${timestampText(micros, 6)}Z`;
+}
+
 function timeText(micros: bigint | null): string {
-  return micros === null ? '-' : timestampText(micros, 6);
+  return timeJson(micros) ?? '-';
 }
 
 /** What comes from records must not move the cursor of a terminal. */

@@ -2,10 +2,15 @@
 
 import type { Checkpoint } from '../../src/checkpoint/checkpoint.ts';
 import type { BatchPlan, DoneBatch, PreparedBatch, RangeFunnel } from '../../src/checkpoint/records.ts';
+import { type RequeuedRecords, RequeueIntents } from '../../src/checkpoint/requeue-intents.ts';
 import { addSums, stretchSum } from '../../src/core/gap-sum.ts';
 import type { OffsetMap } from '../../src/core/offset-range.ts';
 import { setOffset } from '../../src/core/offset-range.ts';
 import type { Schema } from '../../src/core/schema.ts';
+import { Failpoints } from '../../src/engine/failpoint.ts';
+import { finishRequeue } from '../../src/engine/requeue/requeue-commit.ts';
+import type { RequeueHost } from '../../src/engine/requeue/requeue-host.ts';
+import { RequeuedTable } from '../../src/engine/requeue/requeued-table.ts';
 import { routingText } from '../../src/engine/routing.ts';
 import { parseTableName } from '../../src/engine/target-tables.ts';
 import type { Catalog } from '../../src/iceberg/catalog.ts';
@@ -21,6 +26,7 @@ import {
   openSqlite,
   TestCheckpoint,
   TestClock,
+  uuids,
 } from './iceberg-fixture.ts';
 import { field, tableSchema, toVector, writeTable } from './parquet-table.ts';
 
@@ -77,11 +83,63 @@ export class VerifyWorld {
     this.schemas.set(name, schema);
   }
 
-  /** Appends rows in one commit, as they come; without the topic id where `withId` is false. */
-  async append(name: string, rows: readonly WorldRow[], commitId?: string, withId = true): Promise<void> {
-    const schema = this.schemas.get(name)!;
-    const fields = schema.fields.slice(0, withId ? 4 : 3);
+  /** Puts records on record as requeued, as a requeue does; `land: false` leaves its rows out, `record: false` its record. */
+  async requeue(
+    table: string,
+    records: RequeuedRecords[],
+    { land = true, record = true }: { land?: boolean; record?: boolean } = {},
+  ): Promise<string> {
+    const quarantine = `${table}__quarantine`;
+    const loaded = await this.catalog.loadTable(parseTableName(table));
+    const ids = uuids(`requeue ${this.commits++}`);
+    const requeueId = ids();
+    const rows = records.flatMap(({ topic, partition, offsets }) =>
+      offsets.flatMap(({ from, until }) =>
+        Array.from({ length: Number(until - from) }, (_, i) => ({
+          topic,
+          partition,
+          offset: Number(from) + i,
+        })),
+      ),
+    );
     const path = `memory://w/data/${this.files++}.parquet`;
+    await this.writeRows(path, this.schemas.get(table)!.fields.slice(0, 3), rows);
+    const intent = {
+      requeueId,
+      pipelineName: 'p',
+      quarantine,
+      table,
+      uuid: loaded!.metadata.tableUuid,
+      commitId: ids(),
+      snapshotId: 77n + BigInt(this.commits),
+      writerId: 'w',
+      requeuedAtMs: this.clock.nowMs,
+      files: [dataFile(path, [], BigInt(rows.length))],
+      records,
+    };
+    const intents = new RequeueIntents(this.io, LOCATION);
+    await intents.write(intent, { host: 'h', pid: 1, writerId: 'w' }, this.clock.nowMs);
+    await intents.decide(requeueId, 'go', { host: 'h', pid: 1, writerId: 'w' }, this.clock.nowMs);
+    const requeued = new RequeuedTable(this.catalog, this.io, `${table}__requeued`);
+    if (land) {
+      const failpoints = new Failpoints(record ? '' : 'requeue-after-data=throw');
+      const context = commitContext(this.catalog, this.io, this.clock);
+      const host = { ...context, intents, failpoints, owner: { host: 'h', pid: 1, writerId: 'w' } };
+      const config = { tables: [], source: { requestDeadlineMs: 1000 } };
+      const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+      await finishRequeue({ ...host, config, log } as unknown as RequeueHost, requeued, intent).catch(
+        (error) => {
+          if (record) throw error;
+        },
+      );
+    } else if (record) {
+      await requeued.commit(commitContext(this.catalog, this.io, this.clock), intent, 1n, 'w');
+      await intents.remove(requeueId);
+    }
+    return requeueId;
+  }
+
+  private async writeRows(path: string, fields: Schema['fields'], rows: readonly WorldRow[]): Promise<void> {
     const columns = [
       toVector(
         'string',
@@ -100,7 +158,15 @@ export class VerifyWorld {
         rows.map((r) => r.topicId ?? null),
       ),
     ];
-    await writeTable(this.io, path, tableSchema(fields), columns.slice(0, fields.length), rows.length);
+    await writeTable(this.io, path, tableSchema([...fields]), columns.slice(0, fields.length), rows.length);
+  }
+
+  /** Appends rows in one commit, as they come; without the topic id where `withId` is false. */
+  async append(name: string, rows: readonly WorldRow[], commitId?: string, withId = true): Promise<void> {
+    const schema = this.schemas.get(name)!;
+    const fields = schema.fields.slice(0, withId ? 4 : 3);
+    const path = `memory://w/data/${this.files++}.parquet`;
+    await this.writeRows(path, fields, rows);
     const identifier = parseTableName(name);
     const loaded = await this.catalog.loadTable(identifier);
     const batch = this.writer.batch(this.commits++, loaded!.metadata.tableUuid, {

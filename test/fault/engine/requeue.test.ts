@@ -114,7 +114,7 @@ describe('a requeue', () => {
     });
 
     it('goes in several commits where there are many, and on from the first of them that failed', async () => {
-      await expect(run({ recordsAtOnce: 1, failpoints: 'requeue-after-record@2=throw' })).rejects.toThrow();
+      await expect(run({ recordsAtOnce: 1, failpoints: 'requeue-after-data@2=throw' })).rejects.toThrow();
       const { requeued, intents } = await check();
       expect(intents).toHaveLength(1);
       expect(requeued.size).toBeLessThan(BACK);
