@@ -29,7 +29,7 @@ export interface EvolutionContext {
   /**
    * What is wanted was inferred from JSON documents, where a number, a text or an object may stand for a value of other
    * types: a text for a timestamp, an object for a map. Where the table's type is such a one nothing is asked of it. An
-   * int is a long of which all values seen fit an int: as a new column it is a long.
+   * int is a long of which all values seen fit an int: as a new column it is a long. No column is made optional.
    */
   inferred?: boolean;
 }
@@ -208,7 +208,8 @@ class EvolutionRun {
     path: string,
     type: IcebergType,
   ): boolean {
-    if (!is || wanted) return is;
+    // A document that was looked at says nothing of those that were not: what lacks a value asks for that itself.
+    if (!is || wanted || this.context.inferred) return is;
     const why = identifier
       ? 'it is an identifier field of the table, or holds one'
       : this.context.rule === 'widen'

@@ -213,13 +213,13 @@ export function tellOfChanges(log: Log, table: string, { changes, refused }: Evo
     }[kind];
     log.info(`table ${table}: ${what}`, { table, kind, path, from, to });
   }
-  for (const { path, from, to, why } of refused)
-    log.warn(`table ${table}: column ${path} stays ${from ?? 'absent'}, records ask for ${to}: ${why}`, {
-      table,
-      path,
-      from,
-      to,
-    });
+  const told = new Set<string>();
+  for (const { path, from, to, why } of refused) {
+    const line = `table ${table}: column ${path} stays ${from ?? 'absent'}, records ask for ${to}: ${why}`;
+    if (told.has(line)) continue;
+    told.add(line);
+    log.warn(line, { table, path, from, to });
+  }
 }
 
 async function loadOrCreate(

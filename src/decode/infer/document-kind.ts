@@ -11,7 +11,7 @@ import {
   SLACK,
 } from '../json/json-scanner.ts';
 import { TimestampText } from '../json/timestamp-text.ts';
-import { mergeKinds } from './merge-kinds.ts';
+import { type KindConflict, mergeKinds } from './merge-kinds.ts';
 import { EMPTY_TEXT, PLAIN, UNKNOWN, type ValueKind } from './value-kind.ts';
 
 const MAX_LONG = 9223372036854775807n;
@@ -23,11 +23,14 @@ export class DocumentKind extends JsonScanner {
   tooDeep = 0;
   private readonly inferTimestamps: boolean;
   private readonly maxDepth: number;
+  private readonly conflicts: 'text' | 'first';
   private readonly timestamp = new TimestampText();
   private found: ValueKind = UNKNOWN;
 
-  constructor(inferTimestamps: boolean, maxDepth: number) {
+  /** `conflicts`: as in InferenceOptions; where texts do not stand for all, a list of values at odds tells nothing. */
+  constructor(inferTimestamps: boolean, maxDepth: number, conflicts: 'text' | 'first') {
     super();
+    this.conflicts = conflicts;
     this.inferTimestamps = inferTimestamps;
     this.maxDepth = maxDepth;
   }
@@ -91,17 +94,23 @@ export class DocumentKind extends JsonScanner {
 
   private list(open: number, depth: number): number {
     let element: ValueKind = UNKNOWN;
+    let atOdds = false;
+    const conflict = (_: KindConflict, first: ValueKind): ValueKind => {
+      atOdds = true;
+      return first;
+    };
+    const rules = this.conflicts === 'text' ? undefined : { allows: () => true, conflict };
     let at = this.skipSpace(open + 1);
     if (this.data[at] !== CLOSE_LIST) {
       for (;;) {
         at = this.skipSpace(this.value(at, depth + 1));
-        element = mergeKinds(element, this.found);
+        element = mergeKinds(element, this.found, rules);
         if (this.data[at] === CLOSE_LIST) break;
         if (this.data[at] !== COMMA) this.failByte(at, "',' or ']'");
         at = this.skipSpace(at + 1);
       }
     }
-    this.found = { kind: 'list', element };
+    this.found = atOdds ? UNKNOWN : { kind: 'list', element };
     return at + 1;
   }
 

@@ -11,10 +11,11 @@ export interface KindConflict {
 export interface MergeRules {
   /** May a field of this name be added to the struct at `parent`? */
   allows(parent: string, name: string): boolean;
-  conflict(conflict: KindConflict): void;
+  /** What two kinds are together that have nothing in common; `first` was there before. */
+  conflict(conflict: KindConflict, first: ValueKind): ValueKind;
 }
 
-const NO_RULES: MergeRules = { allows: () => true, conflict: () => undefined };
+const NO_RULES: MergeRules = { allows: () => true, conflict: () => PLAIN.string };
 
 /** The kind that holds all of both. The first one, where it is a struct, is changed and given back; the second one never is. */
 export function mergeKinds(a: ValueKind, b: ValueKind, rules = NO_RULES, path = ''): ValueKind {
@@ -34,8 +35,7 @@ export function mergeKinds(a: ValueKind, b: ValueKind, rules = NO_RULES, path = 
     return { kind: 'list', element: mergeKinds(start.element, b.element, rules, `${path}[]`) };
   const common = commonKind(start, b);
   if (common !== undefined) return common;
-  rules.conflict({ path, kinds: [nameOf(start), nameOf(b)] });
-  return PLAIN.string;
+  return rules.conflict({ path, kinds: [nameOf(start), nameOf(b)] }, start);
 }
 
 function nameOf({ kind }: ValueKind): string {

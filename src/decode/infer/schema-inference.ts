@@ -2,7 +2,7 @@ import { assignFieldIds } from '../../core/field-ids.ts';
 import type { IcebergType, NestedField, StructType } from '../../core/schema.ts';
 import { DocumentKind } from './document-kind.ts';
 import { type KindConflict, type MergeRules, mergeKinds } from './merge-kinds.ts';
-import { typeOfKind, type ValueKind } from './value-kind.ts';
+import { PLAIN, typeOfKind, type ValueKind } from './value-kind.ts';
 
 export interface InferenceOptions {
   /**
@@ -10,6 +10,11 @@ export interface InferenceOptions {
    * Spark's `inferTimestamp`). False by default: a text stays a string.
    */
   inferTimestamps?: boolean;
+  /**
+   * What a place is where values have nothing in common but their text: `text`, a string, as Spark has it (the default), or
+   * `first`, what was seen first, for readers that take no number for a text: there a string would refuse all but texts.
+   */
+  conflicts?: 'text' | 'first';
   /** Names at all levels that are remembered; 1000 by default. Others are counted in `leftOut`. */
   maxFields?: number;
   /** Objects and lists inside of each other, the document counted; 50 by default. What lies deeper is passed over. */
@@ -37,11 +42,12 @@ const MAX_NAME_LENGTH = 255;
 /**
  * Infers columns from JSON documents by the rules of Spark's JsonInferSchema: integers are long, beyond 64 bits
  * decimal(p, 0) of up to 38 digits, then double; other numbers double; long and double are double together; values that
- * have nothing in common are strings. Null, `{}`, `[]` and what holds nothing else tell nothing (case C06). Nothing is
+ * have nothing in common are strings (see `conflicts`). Null, `{}`, `[]` and what holds nothing else tell nothing (case C06). Nothing is
  * ever required. Fields stand in the order in which they were first seen. What is remembered is bounded.
  */
 export class SchemaInference {
   private readonly documents: DocumentKind;
+  private readonly conflictsAre: 'text' | 'first';
   private readonly maxFields: number;
   private kinds: ValueKind = { kind: 'struct', fields: new Map() };
   private fieldCount = 0;
@@ -52,14 +58,17 @@ export class SchemaInference {
   private readonly conflicts = new Map<string, KindConflict>();
   private readonly rules: MergeRules = {
     allows: (parent, name) => this.allows(parent, name),
-    conflict: (conflict) => {
+    conflict: (conflict, first) => {
       if (this.conflicts.size < MAX_REPORTED && !this.conflicts.has(conflict.path))
         this.conflicts.set(conflict.path, conflict);
+      return this.conflictsAre === 'text' ? PLAIN.string : first;
     },
   };
 
-  constructor({ inferTimestamps = false, maxFields = 1000, maxDepth = 50 }: InferenceOptions = {}) {
-    this.documents = new DocumentKind(inferTimestamps, maxDepth);
+  constructor(options: InferenceOptions = {}) {
+    const { inferTimestamps = false, maxFields = 1000, maxDepth = 50, conflicts = 'text' } = options;
+    this.documents = new DocumentKind(inferTimestamps, maxDepth, conflicts);
+    this.conflictsAre = conflicts;
     this.maxFields = maxFields;
   }
 

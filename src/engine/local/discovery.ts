@@ -65,14 +65,18 @@ function withoutIndexes(path: string): string {
 class PartDiscovery {
   private readonly part: DecodePart;
   /** Of records that fit but for fields without a column; those that do not fit must not blur what these say. */
-  private readonly fitting = new SchemaInference();
-  private readonly others = new SchemaInference();
+  private readonly fitting: SchemaInference;
+  private readonly others: SchemaInference;
   private readonly schemaIds = new Set<number>();
   private readonly optional = new Set<string>();
   private left: number;
 
   constructor(part: DecodePart, records: number | null) {
     this.part = part;
+    const isSpark = 'compat' in part.format && part.format.compat === 'spark';
+    const conflicts = isSpark ? 'text' : 'first';
+    this.fitting = new SchemaInference({ conflicts });
+    this.others = new SchemaInference({ conflicts });
     this.left = records ?? Number.POSITIVE_INFINITY;
   }
 
