@@ -4,7 +4,7 @@ import { Checkpoint } from '../checkpoint/checkpoint.ts';
 import { LEASE_HEARTBEAT_MS } from '../checkpoint/lease.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import { SluiceError } from '../errors.ts';
-import { KafkaCluster } from '../kafka/cluster.ts';
+import { KafkaCluster, type KafkaLogLine } from '../kafka/cluster.ts';
 import { resolveFileIO } from '../storage/resolve-file-io.ts';
 import { BatchRunner } from './batch-runner.ts';
 import { Failpoints } from './failpoint.ts';
@@ -25,9 +25,10 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
   const writerId = host.randomUuid();
   // Threads load while the checkpoint, the catalog and the brokers are asked.
   const io = host.seams?.fileIO ?? resolveFileIO(config.checkpointLocation);
-  const client = kafkaClient(config, ({ level, msg, ...context }) => host.log[level](msg, context));
+  const log = ({ level, msg, ...context }: KafkaLogLine): void => host.log[level](msg, context);
+  const client = kafkaClient(config, log);
   const registry = new SchemaRegistry(config.registry, host.stop);
-  const sources = { token: client.token, schema: registry.schema };
+  const sources = { token: client.token, schema: registry.schema, log };
   const pool = host.seams?.inlineWorkers
     ? new InlinePool(1, io, host.failpoints, sources)
     : new ThreadPool(config.source.workers, host.failpoints, sources);

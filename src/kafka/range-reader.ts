@@ -362,8 +362,9 @@ class RangeReader implements LaneOwner {
       const elapsed = now() - state.troubleSince;
       if (elapsed > deadlineMs) throw deadlineError(doing, elapsed, state.failures, last);
       if (state.failures > 0) await sleep(backoffMs(state.failures, random), this.stopping.signal);
-      if (last !== null)
-        this.log(state.failures === 0 ? 'info' : 'warn', `${doing}: will try again`, { error: last });
+      // Of many tries ever fewer are told: a broker that is away for minutes has many partitions.
+      if (last !== null && (state.failures & (state.failures - 1)) === 0)
+        this.log(state.failures <= 1 ? 'info' : 'warn', `${doing}: will try again`, { error: last });
       state.failures++;
       if (state.failures % TRIES_OF_ONE_BROKER === 0) this.cluster.pool.preferAnother();
       try {

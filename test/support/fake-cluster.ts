@@ -70,6 +70,8 @@ export class FakeCluster {
   readonly fetches: FetchAsk[][] = [];
   /** The next Fetch of a broker is answered empty and with this throttle time, as Kafka does on a quota violation. */
   throttleNextMs = 0;
+  /** Brokers that say of every partition that it has no leader. */
+  readonly knowNoLeader = new Set<number>();
 
   static async start(brokers = 1): Promise<FakeCluster> {
     const cluster = new FakeCluster();
@@ -222,11 +224,12 @@ export class FakeBroker {
       w.uuid(topic?.id ?? null).boolean(false);
       w.array(topic?.partitions ?? [], (p) => {
         const index = topic!.partitions.indexOf(p);
-        w.int16(p.leader < 0 ? 5 : 0)
+        const leader = this.cluster.knowNoLeader.has(this.id) ? -1 : p.leader;
+        w.int16(leader < 0 ? 5 : 0)
           .int32(index)
-          .int32(p.leader)
+          .int32(leader)
           .int32(p.leaderEpoch);
-        if (p.leader < 0) w.arrayLength(1).int32(9).arrayLength(0).arrayLength(1).int32(9).tags();
+        if (leader < 0) w.arrayLength(1).int32(9).arrayLength(0).arrayLength(1).int32(9).tags();
         else w.arrayLength(1).int32(p.leader).arrayLength(1).int32(p.leader).arrayLength(0).tags();
       });
       w.int32(0).tags();

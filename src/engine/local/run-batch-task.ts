@@ -3,6 +3,7 @@ import { addSums } from '../../core/gap-sum.ts';
 import type { TokenFunction } from '../../core/oauth-token.ts';
 import type { RegisteredSchema } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
+import type { KafkaLogLine } from '../../kafka/cluster.ts';
 import type { PartitionCursor } from '../../kafka/partition-cursor.ts';
 import { readRanges } from '../../kafka/range-reader.ts';
 import { resizeThreadPool } from '../../parquet/writer.ts';
@@ -31,6 +32,7 @@ export interface TaskHost {
   token: TokenFunction;
   /** Schemas of the registry. */
   schema: SchemaLookup;
+  log(line: KafkaLogLine): void;
   /** Records and broker bytes since the last call. */
   onProgress(records: number, bytes: number): void;
 }
@@ -55,6 +57,8 @@ export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<Bat
         kafka: task.reader.kafka,
         requestDeadlineMs: task.reader.requestDeadlineMs,
         token: host.token,
+        // Options without a meaning are told once, when the run connects.
+        log: (line) => line.option === undefined && host.log(line),
       },
       ranges: task.ranges,
       isolationLevel: task.reader.isolationLevel,

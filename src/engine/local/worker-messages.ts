@@ -2,6 +2,7 @@
 import type { OAuthToken } from '../../core/oauth-token.ts';
 import type { RegisteredSchema } from '../../core/value-format.ts';
 import { messageOf, type PlainSluiceError, SluiceError } from '../../errors.ts';
+import type { KafkaLogLine } from '../../kafka/cluster.ts';
 import type { BatchTask, BatchTaskResult } from './batch-task.ts';
 
 export interface WorkerSetup {
@@ -19,6 +20,8 @@ export type ToWorker =
 export type FromWorker =
   | { kind: 'ready' }
   | { kind: 'progress'; records: number; bytes: number }
+  /** Why nothing moves, for whoever watches. */
+  | { kind: 'log'; line: KafkaLogLine }
   /** A connection logs in by a token; `refused` is one that a broker has just refused. */
   | { kind: 'tokenWanted'; id: number; refused: string | undefined }
   /** Records were written with this schema of the registry. */

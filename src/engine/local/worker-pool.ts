@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { TokenFunction } from '../../core/oauth-token.ts';
 import { SluiceError } from '../../errors.ts';
+import type { KafkaLogLine } from '../../kafka/cluster.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import { Failpoints } from '../failpoint.ts';
 import { isAbandoned } from './abandoned.ts';
@@ -12,12 +13,14 @@ import { asSluiceError, type FromWorker, type ToWorker, type WorkerSetup } from 
 /** V8 would take up to 64 MB a thread for new objects, beside the memory that a pipeline was given. */
 const YOUNG_GENERATION_MB = 12;
 
-/** What workers ask the coordinator for. */
+/** What workers ask the coordinator for, and what they tell it. */
 export interface WorkerSources {
   /** What the workers' connections log in with, where they log in by a token. */
   token: TokenFunction;
   /** Schemas of the registry. */
   schema: SchemaLookup;
+  /** What the readers tell of their connections. */
+  log(line: KafkaLogLine): void;
 }
 
 export type TaskProgress = (records: number, bytes: number) => void;
@@ -179,6 +182,10 @@ class Thread {
     }
     if (message.kind === 'schemaWanted') {
       void this.giveSchema(message.id, message.schemaId);
+      return;
+    }
+    if (message.kind === 'log') {
+      this.sources.log(message.line);
       return;
     }
     if (message.kind === 'progress') {

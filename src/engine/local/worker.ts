@@ -46,6 +46,7 @@ async function run(task: BatchTask): Promise<void> {
       failpoints,
       token: askForToken,
       schema: askForSchema,
+      log: (line) => send({ kind: 'log', line }),
       onProgress: (moreRecords, moreBytes) => {
         records += moreRecords;
         bytes += moreBytes;

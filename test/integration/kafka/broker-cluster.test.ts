@@ -162,6 +162,7 @@ describe.skipIf(lacks !== undefined)(`three brokers${lacks === undefined ? '' : 
         await cluster.broker(id).start();
         const { code, stderr } = await running;
         expect(code, stderr).toBe(0);
+        expect(stderr).toMatch(new RegExp(`reading ${topic}-\\d from offset \\d+: will try again`));
         await expectExactlyOnce(topic, 3 * RECORDS);
       }
     });

@@ -763,8 +763,8 @@ describe('a partition without a leader', () => {
     const result = await collect(cluster.bootstrap, ranges, {
       fetchMaxBytes: 8192,
       client: {
-        log: ({ level }) => {
-          if (level === 'warn') waited = true;
+        log: ({ msg }) => {
+          if (/p-1 from offset 0: will try again/.test(msg)) waited = true;
         },
       },
       onPart: (so) => {
