@@ -65,7 +65,7 @@ describe('a typed table that follows its records', () => {
     });
     expect((await world.pipeline.run()).summary).toMatchObject({ records: 2, quarantined: 0 });
     expect(await columnsNow()).toEqual(['id int!', 'at struct!', 'l list', 'x long']);
-    const { type } = (await schemaNow()).fields[1] as { type: { fields: NestedField[] } };
+    const { type } = (await schemaNow()).fields[1] as unknown as { type: { fields: NestedField[] } };
     expect(type.fields.map(shown)).toEqual(['n int!', 'm long']);
   });
 
