@@ -22,7 +22,7 @@ import {
 } from '../../support/protobuf-model.ts';
 import { THOROUGH } from '../../support/thorough.ts';
 
-const RUNS = THOROUGH ? 20_000 : 250;
+const RUNS = THOROUGH ? 5_000 : 250;
 const MESSAGES = 6;
 
 vi.setConfig({ testTimeout: THOROUGH ? 1_800_000 : 120_000 });
