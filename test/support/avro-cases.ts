@@ -359,6 +359,18 @@ export function hasColumn(schema: AvroJson, names: Names): boolean {
   }
 }
 
+/** Whether a part of a schema, null in a union not counted, has no column: its texts are not looked at. */
+export function hasPartWithoutColumn(schema: AvroJson, names: Names): boolean {
+  const { kind, node } = definition(schema, names);
+  const inner = (type: unknown): boolean => hasPartWithoutColumn(type as AvroJson, names);
+  if (!hasColumn(schema, names)) return true;
+  if (kind === 'array') return inner(node.items);
+  if (kind === 'map') return inner(node.values);
+  if (kind === 'union')
+    return (node.branches as AvroJson[]).some((branch) => branch !== 'null' && inner(branch));
+  return kind === 'record' && (node.fields as Field[]).some((f) => inner(f.type));
+}
+
 function recordRow(fields: Field[], value: Record<string, unknown>, names: Names): Plain {
   const present = fields.filter((f) => hasColumn(f.type, names));
   return Object.fromEntries(present.map((f) => [f.name, rowOf(f.type, value[f.name], names)]));

@@ -28,6 +28,7 @@ import {
   byKey,
   definedFirst,
   hasColumn,
+  hasPartWithoutColumn,
   hasPromotableBranches,
   OutOfRange,
   rowOf,
@@ -180,7 +181,8 @@ describe('damaged bytes', () => {
       const { rows, reasons } = decoded(fields, writer, bodies);
       bodies.forEach((body, i) => {
         const value = modelValue(writer, names, body);
-        const expected = value === undefined ? null : expectedRow(writer, value, names);
+        if (value === BAD_TEXT && hasPartWithoutColumn(writer, names)) return;
+        const expected = value === undefined || value === BAD_TEXT ? null : expectedRow(writer, value, names);
         // The bound on rows out of few bytes is the decoder's own; no body here is worth that many.
         expect([body.toString('hex'), reasons[i], rows[i]]).toEqual([
           body.toString('hex'),
@@ -188,7 +190,7 @@ describe('damaged bytes', () => {
           expected,
         ]);
         expect(reasons[i]).not.toBe('TOO_LARGE');
-        if (value !== undefined)
+        if (value !== undefined && value !== BAD_TEXT)
           expect(isDeepStrictEqual(type.fromBuffer(body), avscShape(type, value))).toBe(true);
       });
     });
@@ -248,12 +250,15 @@ function damagedText(draw: AvroDraw, text: string): string {
   }
 }
 
+/** In place of a value: a text is not UTF-8, which is told only where a column takes the text. */
+const BAD_TEXT = Symbol('text');
+
 /** The value that the plain reader finds, or undefined where it refuses the bytes. */
 function modelValue(writer: AvroJson, names: Names, body: Uint8Array): unknown {
   try {
     return new ModelReader(names, body).datum(writer);
   } catch (e) {
-    if (e instanceof ModelFault) return undefined;
+    if (e instanceof ModelFault) return e.message === 'UTF-8' ? BAD_TEXT : undefined;
     throw e;
   }
 }
