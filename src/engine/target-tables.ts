@@ -203,15 +203,19 @@ async function bindTypedRoute(
   return { data, decode: decodePlan(binding, rule, infers && empty) };
 }
 
-/** One line for each change of a table's columns, and for each that its rule, or Iceberg, does not allow. */
+/** One line for all columns that a table was given, and one for each other change, made or not allowed. */
 export function tellOfChanges(log: Log, table: string, { changes, refused }: EvolvedTable): void {
+  const added = changes.filter(({ kind }) => kind === 'add');
+  if (added.length === 1)
+    log.info(`table ${table}: column ${added[0].path} was added as ${added[0].to}`, { table, added });
+  else if (added.length > 1) {
+    const list = added.map(({ path, to }) => `${path} ${to}`).join(', ');
+    log.info(`table ${table}: ${added.length} columns were added: ${list}`, { table, added });
+  }
   for (const { kind, path, from, to } of changes) {
-    const what = {
-      add: `column ${path} was added as ${to}`,
-      widen: `column ${path} was widened from ${from} to ${to}`,
-      makeOptional: `column ${path} was made optional`,
-    }[kind];
-    log.info(`table ${table}: ${what}`, { table, kind, path, from, to });
+    if (kind === 'add') continue;
+    const what = kind === 'widen' ? `widened from ${from} to ${to}` : 'made optional';
+    log.info(`table ${table}: column ${path} was ${what}`, { table, kind, path, from, to });
   }
   const told = new Set<string>();
   for (const { path, from, to, why } of refused) {
