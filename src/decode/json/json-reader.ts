@@ -294,11 +294,13 @@ export class JsonReader extends JsonValues implements RecordReader {
   /** Reads a value; where that does not work the field is null, if it may be. */
   private readPartial(field: FieldPlan, at: number): number {
     const rows = field.column.length;
+    const mark = this.mapKeys.begin();
     try {
       return this.readValue(field, at);
     } catch (e) {
       if (!(e instanceof JsonFault) || e.syntax || field.required) throw e;
       this.fieldFault = true;
+      this.mapKeys.end(mark);
       field.column.truncate(rows);
       const until = this.skipValue(at, field.depth - 1);
       field.column.appendNull();

@@ -73,14 +73,17 @@ export class SparkTime {
     return (days | 0) === days ? fromHybridDays(days) : undefined;
   }
 
-  /** Microseconds since 1970; undefined for a text that is no timestamp. Without a zone of the column, texts with one are none. */
-  readTimestamp(text: string, zoned: boolean): bigint | undefined {
-    const micros = this.readMicros(text, zoned);
-    if (micros !== undefined || !zoned || !text.includes('GMT')) return micros;
-    return this.readMicros(text.replaceAll('GMT', ''), zoned);
+  /**
+   * Since 1970, with so many digits of the second; undefined for a text that is no timestamp. Where the column has no zone,
+   * texts with one are none. (Spark itself knows microseconds only.)
+   */
+  readTimestamp(text: string, zoned: boolean, digits: number): bigint | undefined {
+    const units = this.readUnits(text, zoned, digits);
+    if (units !== undefined || !zoned || !text.includes('GMT')) return units;
+    return this.readUnits(text.replaceAll('GMT', ''), zoned, digits);
   }
 
-  private readMicros(text: string, zoned: boolean): bigint | undefined {
+  private readUnits(text: string, zoned: boolean, digits: number): bigint | undefined {
     const match = TIMESTAMP.exec((TRIMMED.exec(text) as RegExpExecArray)[1]);
     if (match === null) return undefined;
     const [, sign, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', zone] = match;
@@ -94,8 +97,9 @@ export class SparkTime {
       if (offset === undefined) return undefined;
       seconds -= offset;
     }
-    const micros = BigInt(seconds) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
-    return BigInt.asIntN(64, micros) === micros ? micros : undefined;
+    const units =
+      BigInt(seconds) * 10n ** BigInt(digits) + BigInt(fraction.slice(0, digits).padEnd(digits, '0'));
+    return BigInt.asIntN(64, units) === units ? units : undefined;
   }
 
   private offsetOf(zone: string, localSeconds: number): number | undefined {

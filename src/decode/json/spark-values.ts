@@ -142,8 +142,7 @@ function temporal(field: FieldPlan, node: SparkNode, time: SparkTime): number | 
     if (!times.readTime(text, 0, text.length)) badTime(field);
     return BigInt(times.secondOfDay) * 1_000_000n + BigInt(Math.floor(times.nanos / 1000));
   }
-  const micros = time.readTimestamp(node.text, field.zoned) ?? badTime(field);
-  return BigInt.asIntN(64, micros * unit) === micros * unit ? micros * unit : range(field, node.text);
+  return time.readTimestamp(node.text, field.zoned, field.digits) ?? badTime(field);
 }
 
 function badTime(field: FieldPlan): never {

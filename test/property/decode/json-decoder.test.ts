@@ -3,11 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { IcebergType, NestedField } from '../../../src/core/schema.ts';
 import { createJsonDecoder } from '../../../src/decode/json/json-decoder.ts';
-import { modelRow } from '../../support/decode/json-model.ts';
+import { modelPermissiveRow, modelRow } from '../../support/decode/json-model.ts';
 import { decodeWith, JSON_FORMAT } from '../../support/decode/json-rows.ts';
 import { THOROUGH } from '../../support/thorough.ts';
 
 const runs = (quick: number, thorough: number) => ({ numRuns: THOROUGH ? thorough : quick });
+const TIMEOUT_MS = THOROUGH ? 1_200_000 : 120_000;
 
 /** Codes of texts that are no JSON; which of them is told of a text with several faults is left open. */
 const NOT_JSON = ['INVALID_JSON', 'INVALID_UTF8', 'TOO_DEEP'];
@@ -347,6 +348,30 @@ function compare(columns: readonly NestedField[], documents: readonly Uint8Array
   }
 }
 
+/** As `compare`, in the mode permissive, the texts of corrupt records kept. */
+function comparePermissive(columns: readonly NestedField[], documents: readonly Uint8Array[]): void {
+  const all = [...columns, { id: 0, name: CORRUPT, type: 'string', required: false } as const];
+  const format = { ...JSON_FORMAT, mode: 'permissive', corruptRecordColumn: CORRUPT } as const;
+  const decoded = decodeWith(createJsonDecoder(all, format), all, documents);
+  for (const [row, document] of documents.entries()) {
+    const expected = modelPermissiveRow(columns, document);
+    const reason = decoded.reasons[row];
+    const text = Buffer.from(document).toString();
+    if ('row' in expected) {
+      const whole = [...expected.row, expected.corrupt === true ? text : null];
+      expect({ text, reason, row: show(decoded.rows[row]) }).toEqual({
+        text,
+        reason: null,
+        row: show(whole),
+      });
+    } else {
+      expect(expected.reason === 'NOT_JSON' ? NOT_JSON : [expected.reason], text).toContain(reason);
+    }
+  }
+}
+
+const CORRUPT = '_corrupt_record';
+
 const columnsAndDocuments = fieldsOf(type, 6).chain((columns) =>
   fc.tuple(fc.constant(columns), fc.array(spaced(objectJson(columns)), { minLength: 1, maxLength: 6 })),
 );
@@ -381,58 +406,115 @@ function changed(bytes: Uint8Array, { at, kind, byte, length }: Change): Uint8Ar
 }
 
 describe('JSON decoder, against a model', () => {
-  it('reads random documents of random schemas as the model does', () => {
-    fc.assert(
-      fc.property(columnsAndDocuments, ([columns, documents]) =>
-        compare(
-          columns,
-          documents.map((d) => Buffer.from(d)),
-        ),
-      ),
-      runs(800, 20_000),
-    );
-  });
-
-  it('reads documents with changed bytes as the model does', () => {
-    fc.assert(
-      fc.property(
-        columnsAndDocuments,
-        fc.array(fc.array(change, { minLength: 1, maxLength: 3 }), { minLength: 8, maxLength: 8 }),
-        ([columns, documents], changes) =>
+  it(
+    'reads random documents of random schemas as the model does',
+    () => {
+      fc.assert(
+        fc.property(columnsAndDocuments, ([columns, documents]) =>
           compare(
             columns,
-            changes.map((each, i) =>
-              each.reduce(
-                (bytes, c) => changed(bytes, c),
-                Buffer.from(documents[i % documents.length]) as Uint8Array,
+            documents.map((d) => Buffer.from(d)),
+          ),
+        ),
+        runs(800, 20_000),
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'reads documents with changed bytes as the model does',
+    () => {
+      fc.assert(
+        fc.property(
+          columnsAndDocuments,
+          fc.array(fc.array(change, { minLength: 1, maxLength: 3 }), { minLength: 8, maxLength: 8 }),
+          ([columns, documents], changes) =>
+            compare(
+              columns,
+              changes.map((each, i) =>
+                each.reduce(
+                  (bytes, c) => changed(bytes, c),
+                  Buffer.from(documents[i % documents.length]) as Uint8Array,
+                ),
               ),
             ),
-          ),
-      ),
-      runs(800, 20_000),
-    );
-  });
+        ),
+        runs(800, 20_000),
+      );
+    },
+    TIMEOUT_MS,
+  );
 
-  it('reads doubles as JavaScript does', () => {
-    const double = fc.oneof(
-      fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
-      fc.tuple(digits(19), digits(19)).map(([a, b]) => `${a.replace(/^0+(?=.)/, '')}.${b}`),
-      fc.double({ min: 0, max: 1, noNaN: true }).map((n) => n.toFixed(17)),
-      numberJson,
-    );
-    const columns: NestedField[] = [{ id: 1, name: 'd', type: 'double', required: false }];
-    const decoder = createJsonDecoder(columns, JSON_FORMAT);
-    fc.assert(
-      fc.property(fc.array(double, { minLength: 50, maxLength: 50 }), (numbers) => {
-        const { rows } = decodeWith(
-          decoder,
-          columns,
-          numbers.map((n) => `{"d":${n}}`),
-        );
-        const expected = numbers.map((n) => (Number.isFinite(Number(n)) ? Number(n) : null));
-        expect(rows.map((r) => r[0])).toEqual(expected);
-      }),
-      runs(400, 10_000),
-    );
-  });
+  it(
+    'makes null what it cannot read as the model does, where that is asked for',
+    () => {
+      fc.assert(
+        fc.property(
+          columnsAndDocuments,
+          fc.array(change, { minLength: 6, maxLength: 6 }),
+          ([columns, documents], changes) => {
+            const bytes = documents.map((d) => Buffer.from(d));
+            comparePermissive(columns, [
+              ...bytes,
+              ...changes.map((c, i) => changed(bytes[i % bytes.length], c)),
+            ]);
+          },
+        ),
+        runs(400, 10_000),
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    "reads what Spark and the strict rules agree on as Spark's rules do",
+    () => {
+      const format = { ...JSON_FORMAT, compat: 'spark', mode: 'permissive' } as const;
+      fc.assert(
+        fc.property(columnsAndDocuments, ([columns, documents]) => {
+          // Spark looks at nothing behind the document; the fast reader does, and gives the record up.
+          const texts = documents.flatMap((d) => [d, `${d}x`]);
+          const { rows, reasons } = decodeWith(createJsonDecoder(columns, format), columns, texts);
+          for (let i = 0; i < texts.length; i += 2) {
+            const text = texts[i];
+            expect({ text, row: show(rows[i]), reason: reasons[i] }).toEqual({
+              text,
+              row: show(rows[i + 1]),
+              reason: reasons[i + 1],
+            });
+          }
+        }),
+        runs(400, 10_000),
+      );
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
+    'reads doubles as JavaScript does',
+    () => {
+      const double = fc.oneof(
+        fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
+        fc.tuple(digits(19), digits(19)).map(([a, b]) => `${a.replace(/^0+(?=.)/, '')}.${b}`),
+        fc.double({ min: 0, max: 1, noNaN: true }).map((n) => n.toFixed(17)),
+        numberJson,
+      );
+      const columns: NestedField[] = [{ id: 1, name: 'd', type: 'double', required: false }];
+      const decoder = createJsonDecoder(columns, JSON_FORMAT);
+      fc.assert(
+        fc.property(fc.array(double, { minLength: 50, maxLength: 50 }), (numbers) => {
+          const { rows } = decodeWith(
+            decoder,
+            columns,
+            numbers.map((n) => `{"d":${n}}`),
+          );
+          const expected = numbers.map((n) => (Number.isFinite(Number(n)) ? Number(n) : null));
+          expect(rows.map((r) => r[0])).toEqual(expected);
+        }),
+        runs(400, 10_000),
+      );
+    },
+    TIMEOUT_MS,
+  );
 });

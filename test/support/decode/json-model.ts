@@ -25,6 +25,7 @@ class Fault extends Error {
 
 /** What must become of a document under the strict rules, times without a zone being UTC and numbers milliseconds. */
 export function modelRow(columns: readonly NestedField[], bytes: Uint8Array): Outcome {
+  partial = undefined;
   try {
     return { row: documentRow(columns, bytes) };
   } catch (e) {
@@ -32,6 +33,27 @@ export function modelRow(columns: readonly NestedField[], bytes: Uint8Array): Ou
     throw e;
   }
 }
+
+/** The same for the mode permissive, and whether the record's text must be kept. */
+export function modelPermissiveRow(
+  columns: readonly NestedField[],
+  bytes: Uint8Array,
+): Outcome & { corrupt?: boolean } {
+  partial = { corrupt: false };
+  try {
+    const row = documentRow(columns, bytes);
+    return { row, corrupt: partial.corrupt };
+  } catch (e) {
+    if (!(e instanceof Fault)) throw e;
+    if (columns.some((c) => c.required)) return { reason: e.reason, field: e.field };
+    return { row: columns.map(() => null), corrupt: true };
+  } finally {
+    partial = undefined;
+  }
+}
+
+/** Set while fields that cannot be read become null. */
+let partial: { corrupt: boolean } | undefined;
 
 function documentRow(columns: readonly NestedField[], bytes: Uint8Array): unknown[] {
   const node = parseDocument(bytes);
@@ -116,13 +138,23 @@ function fieldsOf(
   const values = new Map<string, unknown>();
   for (const { key, value } of members) {
     const field = fields.find((f) => f.name === key);
-    if (field !== undefined) values.set(key, nodeValue(field.type, value, path + key, field.required));
+    if (field !== undefined) values.set(key, memberValue(field, value, path + key));
   }
   return fields.map((field) => {
     if (values.has(field.name)) return values.get(field.name);
     if (field.required) throw new Fault('MISSING_REQUIRED', path + field.name);
     return null;
   });
+}
+
+function memberValue(field: NestedField, node: Node, path: string): unknown {
+  try {
+    return nodeValue(field.type, node, path, field.required);
+  } catch (e) {
+    if (partial === undefined || field.required || !(e instanceof Fault)) throw e;
+    partial.corrupt = true;
+    return null;
+  }
 }
 
 function nodeValue(type: IcebergType, node: Node, path: string, required: boolean): unknown {
