@@ -112,7 +112,7 @@ function reportText(report: RequeueReport): string {
   for (const { requeueId, snapshotId, rows: n } of requeues)
     lines.push(`    requeue ${requeueId}: ${count(n)} rows, snapshot ${snapshotId}`);
   if (already > 0) lines.push(`  ${count(already)} had gone back before`);
-  if (busy > 0) lines.push(`  ${count(busy)} are being requeued by another process`);
+  if (busy > 0) lines.push(`  ${count(busy)} belong to requeues that are not finished`);
   if (unplaced > 0) lines.push(`  ${count(unplaced)} rows say no topic, partition and offset: left alone`);
   const kept = staying.reduce((n, s) => n + s.count, 0);
   if (kept > 0) {

@@ -1,8 +1,9 @@
 import type { LedgerEntry } from '../../checkpoint/records.ts';
-import { isSluiceError } from '../../errors.ts';
+import { isSluiceError, SluiceError } from '../../errors.ts';
 import type { Catalog } from '../../iceberg/catalog.ts';
 import { evolveTables } from '../evolve-tables.ts';
 import type { Log } from '../host.ts';
+import type { TargetTable } from '../local/batch-task.ts';
 import { quarantineOf, quarantineOfRoute, routeTopics, type TopicRoute } from '../routing.ts';
 import { openTargetTables, type TargetTables } from '../target-tables.ts';
 import type { RecordKey } from './record-set.ts';
@@ -78,6 +79,17 @@ export class TopicIntakes {
     }
   }
 
+  /** As a run refuses it: rows of a table that was made anew would have to be read again first. */
+  private async expectSame({ table, uuid }: TargetTable): Promise<void> {
+    const recorded = await this.host.checkpoint.lastRecorded(table);
+    if (recorded === null || recorded.uuid.toLowerCase() === uuid.toLowerCase()) return;
+    throw new SluiceError(
+      'TABLE_REWOUND',
+      `table ${table}: the checkpoint has written it with uuid ${recorded.uuid}, found ${uuid}: it was dropped and made anew. Nothing goes back into it`,
+      { outcome: 'not-applied', context: { table, expected: recorded.uuid, found: uuid } },
+    );
+  }
+
   private async open(topic: string): Promise<OpenTopic | Staying> {
     const { config, checkpoint, registry } = this.host;
     let routes: ReturnType<typeof routeTopics>;
@@ -108,7 +120,9 @@ export class TopicIntakes {
       routes,
     );
     const plan = tables.byTopic.get(topic)!;
-    return { tables, intake: await RequeueIntake.create(plan) };
+    const intake = await RequeueIntake.create(plan);
+    for (const { data } of intake.targets) await this.expectSame(data);
+    return { tables, intake };
   }
 }
 

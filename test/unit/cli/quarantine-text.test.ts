@@ -111,7 +111,7 @@ describe('what a requeue comes to', () => {
     const text = reportsText([report({ executed: true, requeues, finished, busy: 4, unplaced: 5 })], true);
     expect(text).toContain('1 went back into b.t\n    requeue r: 1 rows, snapshot 7\n');
     expect(text).toContain('requeue q, which was cut off, is finished: 2 rows in b.t');
-    expect(text).toContain('4 are being requeued by another process');
+    expect(text).toContain('4 belong to requeues that are not finished');
     expect(text).toContain('5 rows say no topic, partition and offset');
   });
 
