@@ -19,8 +19,13 @@ export function fieldPath(field: FieldPlan): string {
   const key = parent.key as FieldPlan;
   const row = parent.map.value.length;
   if (key.column.length <= row) return path;
-  if (key.op === OP.string) return `${path}.${utf8.decode(key.bytes.get(row) as Uint8Array)}`;
+  if (key.op === OP.string) return `${path}.${shortName(utf8.decode(key.bytes.get(row) as Uint8Array))}`;
   if (key.op === OP.long) return `${path}.${key.int64.getBigInt(row)}`;
   const number = key.int32.values[row];
   return `${path}.${key.op === OP.date ? new Date(number * 86_400_000).toISOString().slice(0, 10) : number}`;
+}
+
+/** A name out of a record, short enough for a message. */
+export function shortName(name: string): string {
+  return name.length > 100 ? `${name.slice(0, 100)}...` : name;
 }

@@ -1,5 +1,5 @@
 import type { JsonFormat } from '../../core/value-format.ts';
-import { fieldPath } from './field-path.ts';
+import { fieldPath, shortName } from './field-path.ts';
 import { type FieldPlan, HASH_START, hashByte, hashOf, type ObjectPlan, OP } from './field-plan.ts';
 import { JsonFault } from './json-fault.ts';
 import { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-scanner.ts';
@@ -240,13 +240,10 @@ export class JsonReader extends JsonValues implements RecordReader {
 
   /** A field has come again in its object: the last one counts, unless it was only written in another way. */
   private readAgain(field: FieldPlan, keyAt: number): void {
-    if (this.caseInsensitive && this.nameAt(keyAt) !== this.nameAt(field.keyAt))
-      this.failField(
-        field,
-        'AMBIGUOUS_FIELD',
-        keyAt,
-        `the names ${JSON.stringify(this.nameAt(field.keyAt))} and ${JSON.stringify(this.nameAt(keyAt))} both match the field`,
-      );
+    if (this.caseInsensitive && this.nameAt(keyAt) !== this.nameAt(field.keyAt)) {
+      const names = [field.keyAt, keyAt].map((at) => JSON.stringify(shortName(this.nameAt(at))));
+      this.failField(field, 'AMBIGUOUS_FIELD', keyAt, `${names.join(' and ')} both match the field`);
+    }
     this.duplicateKeys++;
     field.column.truncate(field.column.length - 1);
     this.rest?.forget(field);
@@ -266,7 +263,7 @@ export class JsonReader extends JsonValues implements RecordReader {
     if (this.sawContent) this.unknownContent = true;
     if (this.refuseUnknown) {
       const path = plan.owner === null ? '' : `${fieldPath(plan.owner)}.`;
-      const name = this.nameAt(keyAt);
+      const name = shortName(this.nameAt(keyAt));
       this.fail(
         'UNKNOWN_FIELD',
         path + name,

@@ -1,5 +1,3 @@
-import { hashOf } from './field-plan.ts';
-
 /** Maps of up to so many entries are compared pair by pair. */
 const FEW = 12;
 
@@ -63,21 +61,18 @@ export class MapKeys {
     return twins;
   }
 
-  /** By an open table of the keys from the last one to the first. */
+  /** From the last key to the first, by a table of the engine's, whose hashes cannot be foreseen. */
   private twinsOfMany(mark: number): Set<number> | null {
-    let size = 32;
-    while (size < (this.count - mark) * 2) size *= 2;
-    const slots = new Int32Array(size).fill(-1);
+    const bytes = Buffer.from(this.bytes.buffer);
+    const met = new Set<string>();
     let twins: Set<number> | null = null;
     for (let i = this.count - 1; i >= mark; i--) {
-      let slot = hashOf(this.bytes, this.starts[i], this.starts[i + 1]) & (size - 1);
-      while (slots[slot] >= 0 && !this.same(i, slots[slot])) slot = (slot + 1) & (size - 1);
-      if (slots[slot] < 0) {
-        slots[slot] = i;
-      } else {
+      const key = bytes.toString('latin1', this.starts[i], this.starts[i + 1]);
+      if (met.has(key)) {
         twins ??= new Set();
         twins.add(i - mark);
       }
+      met.add(key);
     }
     return twins;
   }

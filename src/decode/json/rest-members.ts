@@ -3,8 +3,6 @@ import type { FieldPlan } from './field-plan.ts';
 
 /** Where a member stands in the bytes of its record. */
 interface Member {
-  /** The struct that it is in; null for the document. */
-  owner: FieldPlan | null;
   /** The opening quote of its name. */
   keyAt: number;
   valueAt: number;
@@ -26,7 +24,8 @@ interface MemberText {
  */
 export class RestMembers {
   readonly column: BytesColumn;
-  private members: Member[] = [];
+  /** By the struct that they are in; null for the document. */
+  private readonly members = new Map<FieldPlan | null, Member[]>();
   private texts: MemberText[] = [];
 
   constructor(column: BytesColumn) {
@@ -34,7 +33,9 @@ export class RestMembers {
   }
 
   add(owner: FieldPlan | null, keyAt: number, valueAt: number, until: number): void {
-    this.members.push({ owner, keyAt, valueAt, until });
+    const members = this.members.get(owner);
+    if (members === undefined) this.members.set(owner, [{ keyAt, valueAt, until }]);
+    else members.push({ keyAt, valueAt, until });
   }
 
   /** Adds a member of the structs of the given names, outermost first, whose value is a JSON text. */
@@ -44,26 +45,34 @@ export class RestMembers {
 
   /** A struct comes again: what it had before does not count. */
   forget(field: FieldPlan): void {
-    this.members = this.members.filter((m) => !isIn(m.owner, field));
+    for (const owner of this.members.keys()) if (isIn(owner, field)) this.members.delete(owner);
   }
 
   clear(): void {
-    if (this.members.length > 0) this.members = [];
+    if (this.members.size > 0) this.members.clear();
     if (this.texts.length > 0) this.texts = [];
   }
 
   /** Appends the record's row: null where nothing is left over. `data`: the bytes that the record is in. */
   appendRow(data: Uint8Array): void {
-    const texts = this.texts.concat(this.members.map((member) => textOf(member, data)));
+    const { texts } = this;
+    for (const [owner, members] of this.members) {
+      const structs = structsOf(owner);
+      for (const member of members) texts.push(textOf(member, structs, data));
+    }
     if (texts.length === 0) this.column.appendNull();
     else this.column.appendBytes(Buffer.from(objectText(texts, 0)));
     this.clear();
   }
 }
 
-function textOf({ owner, keyAt, valueAt, until }: Member, data: Uint8Array): MemberText {
+function structsOf(owner: FieldPlan | null): string[] {
   const structs: string[] = [];
   for (let field = owner; field !== null; field = field.parent) structs.unshift(field.name);
+  return structs;
+}
+
+function textOf({ keyAt, valueAt, until }: Member, structs: readonly string[], data: Uint8Array): MemberText {
   return { structs, ...nameText(data, keyAt), value: compactText(data, valueAt, until) };
 }
 
@@ -77,7 +86,9 @@ function objectText(members: readonly MemberText[], depth: number): string {
       own.set(member.name, `${member.key}:${member.value}`);
     } else {
       const name = member.structs[depth];
-      inner.set(name, [...(inner.get(name) ?? []), member]);
+      const others = inner.get(name);
+      if (others === undefined) inner.set(name, [member]);
+      else others.push(member);
     }
   }
   const parts = [...own.values()];

@@ -1,4 +1,5 @@
 import type { JsonFormat } from '../../core/value-format.ts';
+import { shortName } from './field-path.ts';
 import { type FieldPlan, type ObjectPlan, OP } from './field-plan.ts';
 import { JsonFault } from './json-fault.ts';
 import type { RestMembers } from './rest-members.ts';
@@ -119,7 +120,8 @@ export class SparkDocument {
     const before = names.get(at);
     if (before !== undefined && before !== name) {
       this.path.push(field.name);
-      throw new SparkFieldError('AMBIGUOUS_FIELD', `${before} and ${name} both match the field`);
+      const names = [before, name].map((each) => JSON.stringify(shortName(each)));
+      throw new SparkFieldError('AMBIGUOUS_FIELD', `${names.join(' and ')} both match the field`);
     }
     if (before !== undefined) this.duplicateKeys++;
     names.set(at, name);
@@ -353,7 +355,8 @@ function syntaxErrorOf(text: string): SparkSyntaxError | undefined {
 }
 
 function pathText(path: readonly string[]): string {
-  return path.reduce(
+  const steps = path.map(shortName);
+  return steps.reduce(
     (text, step) => (text === '' || step.startsWith('[') ? text + step : `${text}.${step}`),
     '',
   );

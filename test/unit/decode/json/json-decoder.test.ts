@@ -193,6 +193,15 @@ describe('faults', () => {
     expect(faults[0].message.length).toBeLessThan(200);
   });
 
+  it('never hold a long name', () => {
+    const name = 'n'.repeat(100_000);
+    const { faults } = decodeJson({ m: mapOf('string', 'int') }, [`{"m":{"${name}":"x"}}`, `{"${name}":1}`], {
+      unknownFields: 'quarantine',
+    });
+    expect(faults.map((f) => f.reason)).toEqual(['TYPE_MISMATCH', 'UNKNOWN_FIELD']);
+    for (const { field, message } of faults) expect(field.length + message.length).toBeLessThan(300);
+  });
+
   it('leave the rows around them as they are', () => {
     const types = {
       s: structOf({ a: 'int', l: listOf(listOf('string')) }),
@@ -356,6 +365,30 @@ describe('fields that no column takes', () => {
     expect(configError(columnsOf(ID), format)).toBe('CONFIG_INVALID');
     expect(configError(columnsOf({ _rest: 'int' }), format)).toBe('CONFIG_INVALID');
     expect(configError(columnsOf({ '_rest!': 'string' }), format)).toBe('CONFIG_INVALID');
+  });
+});
+
+describe('a record of very many members', () => {
+  const many = Array.from({ length: 60_000 }, (_, i) => i);
+
+  it('takes no longer for each of them', () => {
+    const types = { s: structOf({ a: 'int' }), m: mapOf('string', 'int'), _rest: 'string' } as const;
+    const unknown = many.map((i) => `"u${i}":${i}`).join(',');
+    const again = many.map((i) => `"s":{"v":${i}}`).join(',');
+    const inside = `"s":{${unknown}}`;
+    const { rows, decoder } = decodeJson(
+      types,
+      [
+        `{${unknown},${again}}`,
+        `{${again},${inside}}`,
+        `{"m":{${many.map((i) => `"k${i % 30_000}":${i}`).join(',')}}}`,
+      ],
+      { unknownFields: { restColumn: '_rest' } },
+    );
+    expect(rows[0][2]).toBe(`{${unknown},"s":{"v":59999}}`);
+    expect(rows[1][2]).toBe(`{"s":{${unknown}}}`);
+    expect((rows[2][1] as unknown[]).length).toBe(30_000);
+    expect(decoder.counts.duplicateKeys).toBe(59_999 + 60_000 + 30_000);
   });
 });
 
