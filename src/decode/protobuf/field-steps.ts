@@ -151,6 +151,8 @@ export class RepeatedValues implements FieldStep {
   }
 }
 
+const NONE: ReadonlySet<number> = new Set();
+
 /** Entries are messages of a key and a value; of several entries with one key the last counts. */
 export class MapEntries implements FieldStep {
   private readonly column: MapColumn;
@@ -166,11 +168,19 @@ export class MapEntries implements FieldStep {
     input.end = end;
     const { column } = this;
     const from = column.key.length;
-    const { unknownFields, passedFields } = input;
+    const { unknownFields, passedFields, duplicateKeys } = input;
     this.readEntries(input, place, number, null);
     const repeated = repeatedKeys(column.key, from);
     if (repeated !== null) {
-      input.duplicateKeys += repeated.size;
+      // What is left out cannot be proven with the column at the end of the block: each text is looked at now.
+      if (!input.checksText) {
+        column.truncate(column.length);
+        input.checksText = true;
+        this.readEntries(input, place, number, NONE);
+        input.checksText = false;
+      }
+      // Maps within were counted with each reading.
+      input.duplicateKeys = duplicateKeys + repeated.size;
       input.unknownFields = unknownFields;
       input.passedFields = passedFields;
       column.truncate(column.length);

@@ -45,8 +45,10 @@ export class ProtoInput {
   /** The words of the last integer read. */
   low = 0;
   high = 0;
-  /** Whether each text is proven UTF-8 where it is read; else the columns are proven as a whole. */
+  /** Whether each text is proven UTF-8 where it is read; else the columns are proven as a whole at the end of the block. */
   checksText = false;
+  /** What `checksText` is where a value begins. */
+  checksAllTexts = false;
   /** Of the value that is read: fields that no column takes, and those of them that the schema has. */
   unknownFields = 0;
   passedFields = 0;
@@ -70,6 +72,7 @@ export class ProtoInput {
     // A fault may have left the bytes of `readAside`.
     this.bytes = this.block;
     this.view = this.blockView;
+    this.checksText = this.checksAllTexts;
     this.start = start;
     this.at = start;
     this.end = end;

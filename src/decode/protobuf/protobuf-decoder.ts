@@ -112,9 +112,9 @@ class ColumnarProtobufDecoder implements ProtobufDecoder {
     this.pass(values);
     if (!this.texts.every((column) => isUtf8(column.data.subarray(0, column.end)))) {
       // Rare: the rows at fault are found by looking at each text.
-      this.input.checksText = true;
+      this.input.checksAllTexts = true;
       this.pass(values);
-      this.input.checksText = false;
+      this.input.checksAllTexts = false;
     }
     for (const column of this.texts) column.seal(0);
     this.missing.forget();

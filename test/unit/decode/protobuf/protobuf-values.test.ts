@@ -340,6 +340,23 @@ describe('maps', () => {
     }
   });
 
+  it('must hold UTF-8 also in an entry that another takes the place of, whatever stands in other records', () => {
+    const values = ['0a 06 0a 01 61 12 01 ff 0a 06 0a 01 61 12 01 62', '0a 06 0a 01 61 12 01 62'].map(
+      (wire) => protoValue(1, hex(wire)),
+    );
+    const decode = (some: Buffer[]) =>
+      decodeProto([field('x', map('string', 'string'))], [schema('map<string, string> x = 1;')], some);
+    expect(decode(values)).toMatchObject({
+      faults: ['0 INVALID_UTF8 x[0].value'],
+      rows: [{ x: null }, { x: [['a', 'b']] }],
+    });
+    const bad = protoValue(1, hex('0a 06 0a 01 61 12 01 ff'));
+    expect(decode([...values, bad]).faults).toEqual([
+      '0 INVALID_UTF8 x[0].value',
+      '2 INVALID_UTF8 x[0].value',
+    ]);
+  });
+
   it('hold messages; one that is not there is empty', () => {
     const struct: IcebergType = { type: 'struct', fields: [field('a', 'int')] };
     const declaration = 'map<int32, N> x = 1; message N { int32 a = 1; }';
