@@ -105,6 +105,8 @@ function checkRoute(values: Values, index: number, fault: Report): void {
   for (const [value, table] of Object.entries(get<Record<string, string>>('tables') ?? {}))
     if (!/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$/.test(table))
       fault('WRONG_VALUE', at('tables'), `${shown(value)}: expected namespace.name, found ${shown(table)}`);
+    else if (/__(quarantine|requeued)$/.test(table))
+      fault('WRONG_VALUE', at('tables'), `${shown(table)} is a name for what is set aside; give another one`);
   const format = values.get<string>('tables[].value', 'format', index);
   const by = get<string>('by');
   if (by === '$recordName' && format !== 'avro')

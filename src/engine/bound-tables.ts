@@ -6,6 +6,7 @@ import { commitContext } from './commit-context.ts';
 import type { WantedRoutes } from './local/batch-task.ts';
 import type { BatchPlannerContext } from './planner-context.ts';
 import {
+  isKeptName,
   isQuarantine,
   parseRoutingText,
   quarantineOfRoute,
@@ -140,10 +141,15 @@ export class BoundTables {
       const known = new Map([...(await this.destinations(group)), ...Object.entries(rule.route!.tables)]);
       const made = this.made.get(group) ?? new Map<string, string>();
       this.made.set(group, made);
+      const owners = await this.owners(plan);
       for (const value of values) {
         if (known.has(value)) continue;
         const table = tableOfRoute(group, value);
-        const refusal = await refusedRoute(catalog, value, table, known, rule.route!.maxTables);
+        const owner = owners.get(table);
+        const refusal =
+          owner !== undefined && owner !== group
+            ? `its table would be ${table}, which takes the records of ${owner}`
+            : await refusedRoute(catalog, value, table, known, rule.route!.maxTables);
         if (refusal !== null) {
           this.warnOnce(
             `records with ${rule.route!.by} ${JSON.stringify(value)} are quarantined: ${refusal}`,
@@ -178,6 +184,15 @@ export class BoundTables {
         known.set(route.value, table);
     for (const [value, table] of this.made.get(group) ?? []) known.set(value, table);
     return known;
+  }
+
+  /** By table of this pipeline, the table or group under which its records are accounted for: each has one such account. */
+  private async owners(plan: BatchPlan): Promise<Map<string, string>> {
+    const owners = new Map<string, string>();
+    for (const { table, route } of [...(await this.context.checkpoint.tableRecords()), ...plan.tables])
+      owners.set(table, route?.group ?? table);
+    for (const [group, tables] of this.made) for (const table of tables.values()) owners.set(table, group);
+    return owners;
   }
 
   private opening(): Pick<TableOpening, 'catalog' | 'registry' | 'log' | 'pipeline' | 'destinations'> {
@@ -219,11 +234,14 @@ async function refusedRoute(
     return `the rule has ${maxTables} tables already (route.maxTables)`;
   const other = [...known].find(([, name]) => name === table);
   if (other !== undefined) return `its table would be ${table}, which is that of ${JSON.stringify(other[0])}`;
+  if (isKeptName(table)) return `its table would be ${table}, a name for what is set aside`;
   const there = await catalog.loadTable(parseTableName(table));
-  const owner = there?.metadata.properties[ROUTE_VALUE];
-  if (owner !== undefined && owner !== value)
-    return `its table would be ${table}, which was made for ${JSON.stringify(owner)}`;
-  return null;
+  if (there === undefined) return null;
+  // What stands in a record must not choose a table that someone made for something else.
+  const owner = there.metadata.properties[ROUTE_VALUE];
+  if (owner === undefined)
+    return `its table would be ${table}, which is there and was not made for it; name it under route.tables`;
+  return owner === value ? null : `its table would be ${table}, which was made for ${JSON.stringify(owner)}`;
 }
 
 function tablesKey(configHash: string, topics: readonly string[]): string {

@@ -51,6 +51,11 @@ export function isQuarantine(table: string): boolean {
   return table.endsWith('__quarantine');
 }
 
+/** Is it a name that only Sluice itself makes a table of: a quarantine, or what was requeued from one? */
+export function isKeptName(table: string): boolean {
+  return isQuarantine(table) || table.endsWith('__requeued');
+}
+
 /** Where the records of a topic are set aside: beside its table, or, before one of several tables is known, by the pipeline's name. */
 export function quarantineOfRoute({ table }: TopicRoute, pipeline: string): string {
   if (!isGroup(table)) return quarantineOf(table);

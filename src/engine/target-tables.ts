@@ -78,7 +78,27 @@ export async function openTargetTables(
     else plan.route = await bindDestinations(opening, tables, route, rule.route, quarantine);
     tables.byTopic.set(topic, plan);
   }
+  assertOneAccount(tables.byTopic);
   return tables;
+}
+
+/** Throws CONFIG_INVALID where a table of a topic is accounted for under the table, or the group, of another. */
+function assertOneAccount(byTopic: ReadonlyMap<string, TopicPlan>): void {
+  const owners = new Map<string, TopicPlan>();
+  for (const plan of byTopic.values()) {
+    const { targets, route, topic, account } = plan;
+    const all = targets === null ? route!.destinations.map((d) => d.targets) : [targets];
+    for (const { table } of all.map((t) => t.data)) {
+      const owner = owners.get(table) ?? plan;
+      owners.set(table, owner);
+      if (owner.account === account) continue;
+      throw new SluiceError(
+        'CONFIG_INVALID',
+        `table ${table}: records of topic ${owner.topic} come to it as ${owner.account}, and of topic ${topic} as ${account}, so that neither could be verified; give both topics one rule, or tables of their own`,
+        { context: { table, topics: [owner.topic, topic] } },
+      );
+    }
+  }
 }
 
 /** The several tables of one topic: those that the rule names, and those that are known from before. */
