@@ -121,6 +121,16 @@ export class AvroDraw {
     return this.shuffled([...branches.values()]);
   }
 
+  /** Times lie within the years that columns take, as a rule. */
+  private longBitsOf(logicalType: unknown): number {
+    if (logicalType === 'timestamp-millis') return this.bits(46, 53);
+    return isTimestamp(logicalType) ? this.bits(56, this.longBits) : this.longBits;
+  }
+
+  private bits(usual: number, most: number): number {
+    return this.chance(0.95) ? Math.min(usual, most) : most;
+  }
+
   /** A value as avsc takes it. */
   value(schema: AvroJson, names: Names): unknown {
     const { kind, node } = definition(schema, names);
@@ -130,9 +140,9 @@ export class AvroDraw {
       case 'boolean':
         return this.chance(0.5);
       case 'int':
-        return Number(BigInt.asIntN(32, this.integer(32)));
+        return Number(BigInt.asIntN(node.logicalType === 'date' ? this.bits(20, 32) : 32, this.integer(32)));
       case 'long':
-        return BigInt.asIntN(node.logicalType === 'timestamp-millis' ? 53 : this.longBits, this.integer(64));
+        return BigInt.asIntN(this.longBitsOf(node.logicalType), this.integer(64));
       case 'float':
         return Math.fround(this.float());
       case 'double':
@@ -292,6 +302,10 @@ function isBodiless(schema: AvroJson, names: Names): boolean {
 export function rowOf(schema: AvroJson, value: unknown, names: Names): Plain {
   const { kind, node } = definition(schema, names);
   switch (kind) {
+    case 'int':
+      if (node.logicalType === 'date' && !(Number(value) >= -719_162 && Number(value) <= 2_932_896))
+        throw new OutOfRange();
+      return value as Plain;
     case 'long':
       return longOf(BigInt(value as bigint), node.logicalType);
     case 'float':
@@ -324,9 +338,15 @@ export function byKey(a: Plain, b: Plain): number {
 
 export class OutOfRange extends Error {}
 
+function isTimestamp(logicalType: unknown): boolean {
+  return typeof logicalType === 'string' && logicalType.includes('timestamp-');
+}
+
 function longOf(value: bigint, logicalType: unknown): bigint {
   const scaled = logicalType === 'timestamp-millis' ? value * 1000n : value;
   if (BigInt.asIntN(64, scaled) !== scaled) throw new OutOfRange();
+  const isWithinYears = scaled >= -62_135_596_800_000_000n && scaled <= 253_402_300_799_999_999n;
+  if (isTimestamp(logicalType) && !isWithinYears) throw new OutOfRange();
   return scaled;
 }
 

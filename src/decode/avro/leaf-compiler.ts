@@ -12,7 +12,7 @@ import type { AvroEnum, AvroFixed, AvroPrimitive, AvroSchema } from './avro-sche
 import { decimalOp } from './decimal-ops.ts';
 import type { Op } from './op.ts';
 import { differs, type Meaning, meaningOf, namedMismatch } from './resolve.ts';
-import { TimeOp, TimestampOp } from './time-ops.ts';
+import { DateOp, TimeOp, TimestampOp } from './time-ops.ts';
 import {
   BinaryOp,
   BooleanOp,
@@ -82,7 +82,7 @@ function logicalOp(writer: Leaf, { logical }: Meaning, { type, column }: LeafTar
   const wire = writer.kind === 'int' ? 'int' : 'long';
   switch (logical?.name) {
     case 'date':
-      return type === 'date' ? new IntOp(column as Int32Column) : undefined;
+      return type === 'date' ? new DateOp(column as Int32Column) : undefined;
     case 'time':
       return type === 'time' ? new TimeOp(column as Int64Column, wire, logical.unit) : undefined;
     case 'timestamp':

@@ -1,5 +1,6 @@
 /** Times of day and points in time, of any of Avro's units, into columns of micros or nanos. */
 
+import type { Int32Column } from '../../columns/int32-column.ts';
 import type { Int64Column } from '../../columns/int64-column.ts';
 import type { AvroInput } from './avro-input.ts';
 import type { TimeUnit } from './avro-schema.ts';
@@ -36,15 +37,17 @@ const NANOS: Record<TimeUnit, number> = { millis: 1_000_000, micros: 1000, nanos
 
 /**
  * A timestamp, local or not, into micros or nanos since 1970. A finer unit is cut towards the past, as a clock is read; what
- * does not fit 64 bits is OUT_OF_RANGE.
+ * does not fit 64 bits, or in micros lies outside of the years 0001 to 9999 that readers of tables know, is OUT_OF_RANGE.
  */
 export class TimestampOp implements Op {
   private readonly column: Int64Column;
   private readonly wire: 'int' | 'long';
   /** How often to multiply by 1000; below 0, to divide. */
   private readonly thousands: number;
+  private readonly isMicros: boolean;
 
   constructor(column: Int64Column, wire: 'int' | 'long', unit: TimeUnit, columnUnit: 'micros' | 'nanos') {
+    this.isMicros = columnUnit === 'micros';
     this.column = column;
     this.wire = wire;
     this.thousands = Math.round(Math.log10(NANOS[unit] / NANOS[columnUnit]) / 3);
@@ -60,7 +63,48 @@ export class TimestampOp implements Op {
       timesThousand(input, at);
       timesThousand(input, at);
     }
+    if (this.isMicros && !isWithinYears(input.low, input.high)) {
+      input.at = at;
+      input.fail('OUT_OF_RANGE', `a timestamp of ${input.number} lies outside of the years 0001 to 9999`);
+    }
     this.column.appendWords(input.low, input.high);
+  }
+}
+
+/** 0001-01-01T00:00:00 and 9999-12-31T23:59:59.999999 in micros since 1970. */
+const MIN_MICROS = -62_135_596_800_000_000n;
+const MAX_MICROS = 253_402_300_799_999_999n;
+const MIN_LOW = Number(BigInt.asUintN(32, MIN_MICROS));
+const MIN_HIGH = Number(MIN_MICROS >> 32n);
+const MAX_LOW = Number(BigInt.asUintN(32, MAX_MICROS));
+const MAX_HIGH = Number(MAX_MICROS >> 32n);
+
+function isWithinYears(low: number, high: number): boolean {
+  if (high > MIN_HIGH && high < MAX_HIGH) return true;
+  if (high === MIN_HIGH) return low >>> 0 >= MIN_LOW;
+  return high === MAX_HIGH && low >>> 0 <= MAX_LOW;
+}
+
+/** 0001-01-01 and 9999-12-31 in days since 1970. */
+const MIN_DAY = -719_162;
+const MAX_DAY = 2_932_896;
+
+/** A `date`, in days since 1970; one outside of the years 0001 to 9999 is OUT_OF_RANGE. */
+export class DateOp implements Op {
+  private readonly column: Int32Column;
+
+  constructor(column: Int32Column) {
+    this.column = column;
+  }
+
+  run(input: AvroInput): void {
+    const { at } = input;
+    const days = input.readInt();
+    if (days < MIN_DAY || days > MAX_DAY) {
+      input.at = at;
+      input.fail('OUT_OF_RANGE', `a date of ${days} days lies outside of the years 0001 to 9999`);
+    }
+    this.column.append(days);
   }
 }
 

@@ -295,21 +295,39 @@ describe('times', () => {
     ]);
   });
 
-  it('on the time line become micros, exactly and within 64 bits (case C10)', () => {
+  it('on the time line become micros, exactly and within the years 0001 to 9999 (case C10)', () => {
     const millis = logical('long', 'timestamp-millis');
-    const last = MAX / 1000n;
+    const last = 253_402_300_799_999n;
+    const first = -62_135_596_800_000n;
     expect(
-      longs('timestamptz', millis, 1_784_000_106_123n, -1n, last, last + 1n, -last, -last - 1n, MAX),
+      longs('timestamptz', millis, 1_784_000_106_123n, -1n, last, last + 1n, first, first - 1n, MAX),
     ).toEqual([
       1_784_000_106_123_000n,
       -1000n,
       last * 1000n,
       'OUT_OF_RANGE',
-      -last * 1000n,
+      first * 1000n,
       'OUT_OF_RANGE',
       'OUT_OF_RANGE',
     ]);
-    expect(longs('timestamptz', logical('long', 'timestamp-micros'), MAX, MIN, -1n)).toEqual([MAX, MIN, -1n]);
+    const micros = [
+      MAX,
+      MIN,
+      -1n,
+      last * 1000n + 999n,
+      last * 1000n + 1000n,
+      first * 1000n,
+      first * 1000n - 1n,
+    ];
+    expect(longs('timestamptz', logical('long', 'timestamp-micros'), ...micros)).toEqual([
+      'OUT_OF_RANGE',
+      'OUT_OF_RANGE',
+      -1n,
+      last * 1000n + 999n,
+      'OUT_OF_RANGE',
+      first * 1000n,
+      'OUT_OF_RANGE',
+    ]);
     expect(longs('timestamp', logical('long', 'local-timestamp-millis'), 5n)).toEqual([5000n]);
   });
 
