@@ -8,7 +8,7 @@ import type { Int32Column } from '../../columns/int32-column.ts';
 import type { Int64Column } from '../../columns/int64-column.ts';
 import type { ListColumn } from '../../columns/list-column.ts';
 import type { MapColumn } from '../../columns/map-column.ts';
-import type { StructColumn } from '../../columns/struct-column.ts';
+import { StructColumn } from '../../columns/struct-column.ts';
 import type { IcebergType } from '../../core/schema.ts';
 
 /** How a value is read: one number per kind, so that one switch takes the place of a call that V8 cannot inline. */
@@ -29,6 +29,8 @@ export const OP = {
   uuid: 13,
   binary: 14,
   fixed: 15,
+  /** A name that no column has. */
+  none: 16,
 } as const;
 export type Op = (typeof OP)[keyof typeof OP];
 
@@ -147,6 +149,11 @@ export class FieldPlan {
   }
 }
 
+/** Names that no column has, of one object, that are remembered; and how long they may be. */
+const MAX_STRANGERS = 64;
+const MAX_STRANGER_LENGTH = 64;
+
+const NO_COLUMN = new StructColumn([]);
 const EMPTY_VIEW = new DataView(new ArrayBuffer(0));
 
 /** An object of the schema, the document or a struct: its fields in order, and a table to find them by their names. */
@@ -167,6 +174,7 @@ export class ObjectPlan {
   readonly repeated: boolean;
 
   private readonly slots: (FieldPlan | null)[];
+  private strangers = 0;
 
   constructor(
     fields: readonly FieldPlan[],
@@ -184,12 +192,12 @@ export class ObjectPlan {
     const matched = fields.filter((f) => !f.filled);
     this.valueCount = matched.length;
     let size = 8;
-    while (size < matched.length * 4) size *= 2;
+    while (size < (matched.length + MAX_STRANGERS) * 2) size *= 2;
     this.slots = new Array<FieldPlan | null>(size).fill(null);
     for (const field of matched) this.enter(field);
   }
 
-  /** The field of a name, or null. `hash` is that of the name; see `hashOf`. Names are compared as they are in the table. */
+  /** The field of a name, be it a stranger, or null. `hash` is that of the name; see `hashOf`. Names are compared as they are in the table. */
   find(hash: number, bytes: Uint8Array, from: number, length: number): FieldPlan | null {
     const { slots } = this;
     const mask = slots.length - 1;
@@ -198,6 +206,18 @@ export class ObjectPlan {
       if (field === null) return null;
       if (sameBytes(lookUpBytes(field, this.caseInsensitive), bytes, from, length)) return field;
     }
+  }
+
+  /**
+   * Takes down a name that no column has, so that the next record with it costs no look-up; null where there are enough of
+   * them. To be called for names that `find` does not know.
+   */
+  addStranger(name: string): FieldPlan | null {
+    if (this.strangers === MAX_STRANGERS || name.length > MAX_STRANGER_LENGTH) return null;
+    this.strangers++;
+    const stranger = new FieldPlan(OP.none, name, 'string', false, this.owner, NO_COLUMN);
+    this.enter(stranger);
+    return stranger;
   }
 
   private enter(field: FieldPlan): void {

@@ -2,7 +2,16 @@ import type { JsonFormat } from '../../core/value-format.ts';
 import { fieldPath, shortName } from './field-path.ts';
 import { type FieldPlan, HASH_START, hashByte, hashOf, type ObjectPlan, OP } from './field-plan.ts';
 import { JsonFault } from './json-fault.ts';
-import { CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-scanner.ts';
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+} from './json-scanner.ts';
 import { JsonValues } from './json-values.ts';
 import { MapKeys } from './map-keys.ts';
 import type { RecordReader } from './record-reader.ts';
@@ -128,7 +137,7 @@ export class JsonReader extends JsonValues implements RecordReader {
           if (field !== null) {
             next += field.keyLength;
           } else {
-            field = this.findField(plan, next);
+            field = this.findField(plan, next) ?? this.meetStranger(plan, next);
             next = this.space(this.found);
             if (data[next] !== COLON) this.failByte(next, "':'");
             next++;
@@ -139,7 +148,7 @@ export class JsonReader extends JsonValues implements RecordReader {
           }
         }
         if (data[next] <= 0x20) next = this.skipSpace(next);
-        if (field === null) {
+        if (field === null || field.op === OP.none) {
           next = this.readUnknown(plan, keyAt, next);
         } else {
           if (field.stamp === stamp) this.readAgain(field, keyAt);
@@ -149,6 +158,8 @@ export class JsonReader extends JsonValues implements RecordReader {
           }
           field.keyAt = keyAt;
           next = this.partial ? this.readPartial(field, next) : this.readValue(field, next);
+        }
+        if (field !== null) {
           last = field;
           predicted = field.next;
         }
@@ -220,6 +231,15 @@ export class JsonReader extends JsonValues implements RecordReader {
     if (upper) return this.findOddField(plan, at);
     this.found = next + 1;
     return plan.find(hash, data, at + 1, next - at - 1);
+  }
+
+  /** Remembers the name at `at`, which no column has, where it is a plain one. */
+  private meetStranger(plan: ObjectPlan, at: number): FieldPlan | null {
+    const from = at + 1;
+    const until = this.found - 1;
+    const { data } = this;
+    for (let i = from; i < until; i++) if (data[i] >= 0x80 || data[i] === BACKSLASH) return null;
+    return plan.addStranger(this.slice(from, until));
   }
 
   /** As `findField`, for names with escapes, characters beyond ASCII, or capitals that make no difference. */
