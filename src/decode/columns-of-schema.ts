@@ -5,12 +5,13 @@ import { SluiceError } from '../errors.ts';
 const TYPES = { avro: 'AVRO', protobuf: 'PROTOBUF', 'json-schema': 'JSON' } as const;
 
 /**
- * The columns that values of a schema of the registry become. Throws CONFIG_INVALID for a schema of another kind than the
+ * The columns that values of a schema of the registry become, in a table of that version of the format. Throws CONFIG_INVALID for a schema of another kind than the
  * format, and UNSUPPORTED for one that has no columns (a recursive one).
  */
 export async function columnsOfSchema(
   registered: RegisteredSchema,
   format: ValueFormat,
+  formatVersion: number,
 ): Promise<StructType> {
   const expected = format.format in TYPES ? TYPES[format.format as keyof typeof TYPES] : undefined;
   if (registered.type !== expected) {
@@ -25,6 +26,7 @@ export async function columnsOfSchema(
       return (await import('./avro/avro-to-iceberg.ts')).avroToIceberg(
         registered.schema,
         registered.references,
+        { nanos: formatVersion >= 3 },
       );
     case 'protobuf':
       return (await import('./protobuf/protobuf-to-iceberg.ts')).protobufToIceberg(

@@ -40,7 +40,8 @@ export async function evolveTables(
     const structs = want.structs.map((struct) => ({ struct, inferred: true }));
     for (const id of want.schemaIds) {
       const registered = await registry.schema(id);
-      const struct = registered === null ? null : await columnsOf(registered, format, log);
+      const { formatVersion } = tables.loaded.get(want.table)!.metadata;
+      const struct = registered === null ? null : await columnsOf(registered, format, formatVersion, log);
       if (struct !== null) structs.push({ struct, inferred: false });
     }
     const caseInsensitive = 'caseInsensitive' in format && format.caseInsensitive;
@@ -66,10 +67,11 @@ export async function evolveTables(
 async function columnsOf(
   registered: RegisteredSchema,
   format: ValueFormat,
+  formatVersion: number,
   log: Log,
 ): Promise<StructType | null> {
   try {
-    return await columnsOfSchema(registered, format);
+    return await columnsOfSchema(registered, format, formatVersion);
   } catch (error) {
     if (!isSluiceError(error, 'CONFIG_INVALID') && !isSluiceError(error, 'UNSUPPORTED')) throw error;
     log.warn(`records of schema ${registered.id} ask for no columns: ${error.message}`);

@@ -19,7 +19,8 @@ export async function typedColumns(
   registry: SchemaRegistry,
   route = '',
 ): Promise<TypedColumns> {
-  const latest = (part: TypedPart): Promise<StructType> => fromRegistry(part, topic, route, registry);
+  const latest = (part: TypedPart): Promise<StructType> =>
+    fromRegistry(part, topic, route, registry, rule.formatVersion);
   const of = (part: TypedPart | null): Promise<StructType | null> =>
     part === null ? Promise.resolve(null) : partColumns(part, table, exists, latest);
   return { value: await of(rule.value), key: await of(rule.key) };
@@ -55,12 +56,13 @@ async function fromRegistry(
   topic: string,
   route: string,
   registry: SchemaRegistry,
+  formatVersion: number,
 ): Promise<StructType> {
   const subject = part.subject.replaceAll(/\$\{(topic|route)\}/g, (_, name) =>
     name === 'topic' ? topic : route,
   );
   const registered = await registry.latest(subject);
-  return columnsOfSchema(registered, part.format);
+  return columnsOfSchema(registered, part.format, formatVersion);
 }
 
 /** Does the first bytes of such a value name a schema of the registry? */
