@@ -9,7 +9,7 @@ export class BooleanColumn implements BooleanVector {
   values: Uint8Array;
   nulls: Uint8Array;
 
-  constructor(capacity = 1024) {
+  constructor(capacity = 64) {
     this.values = new Uint8Array(capacity);
     this.nulls = new Uint8Array(capacity);
   }

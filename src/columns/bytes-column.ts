@@ -14,7 +14,7 @@ export class BytesColumn implements BytesVector {
   data: Uint8Array;
   starts: Uint32Array;
 
-  constructor(capacityBytes = 16_384, capacityRows = 1024) {
+  constructor(capacityBytes = 1024, capacityRows = 64) {
     this.data = new Uint8Array(capacityBytes);
     this.starts = new Uint32Array(capacityRows + 1);
   }

@@ -10,7 +10,7 @@ export class FixedColumn implements FixedVector {
   data: Uint8Array;
   nulls: Uint8Array;
 
-  constructor(width: number, capacity = 1024) {
+  constructor(width: number, capacity = 64) {
     this.width = width;
     this.data = new Uint8Array(capacity * width);
     this.nulls = new Uint8Array(capacity);

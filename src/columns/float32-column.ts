@@ -9,7 +9,7 @@ export class Float32Column implements Float32Vector {
   values: Float32Array;
   nulls: Uint8Array;
 
-  constructor(capacity = 1024) {
+  constructor(capacity = 64) {
     this.values = new Float32Array(capacity);
     this.nulls = new Uint8Array(capacity);
   }

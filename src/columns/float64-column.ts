@@ -9,7 +9,7 @@ export class Float64Column implements Float64Vector {
   values: Float64Array;
   nulls: Uint8Array;
 
-  constructor(capacity = 1024) {
+  constructor(capacity = 64) {
     this.values = new Float64Array(capacity);
     this.nulls = new Uint8Array(capacity);
   }

@@ -9,7 +9,7 @@ export class Int32Column implements Int32Vector {
   values: Int32Array;
   nulls: Uint8Array;
 
-  constructor(capacity = 1024) {
+  constructor(capacity = 64) {
     this.values = new Int32Array(capacity);
     this.nulls = new Uint8Array(capacity);
   }

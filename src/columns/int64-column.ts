@@ -9,7 +9,7 @@ export class Int64Column implements Int64Vector {
   words: Int32Array;
   nulls: Uint8Array;
 
-  constructor(capacity = 1024) {
+  constructor(capacity = 64) {
     this.words = new Int32Array(capacity * 2);
     this.nulls = new Uint8Array(capacity);
   }

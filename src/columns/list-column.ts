@@ -6,7 +6,7 @@ import type { ListVector } from './vector.ts';
 export class ListColumn implements ListVector {
   readonly kind = 'list';
   readonly element: GrowingColumn;
-  starts = new Uint32Array(1025);
+  starts = new Uint32Array(65);
   private readonly marks = new NullMarks();
 
   constructor(element: GrowingColumn) {

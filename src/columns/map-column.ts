@@ -7,7 +7,7 @@ export class MapColumn implements MapVector {
   readonly kind = 'map';
   readonly key: GrowingColumn;
   readonly value: GrowingColumn;
-  starts = new Uint32Array(1025);
+  starts = new Uint32Array(65);
   private readonly marks = new NullMarks();
 
   constructor(key: GrowingColumn, value: GrowingColumn) {

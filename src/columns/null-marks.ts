@@ -4,7 +4,7 @@ import { takeNulls } from './take-nulls.ts';
 export class NullMarks {
   length = 0;
   nullCount = 0;
-  nulls = new Uint8Array(1024);
+  nulls = new Uint8Array(64);
 
   clear(): void {
     if (this.nullCount > 0) this.nulls.fill(0, 0, this.length);

@@ -4,6 +4,7 @@ import type { FileIO } from '../../storage/file-io.ts';
 import { isDecoded } from '../column-source.ts';
 import type { TargetTable } from './batch-task.ts';
 import { DataFileSeries, type FileNaming } from './data-file-series.ts';
+import { columnCount, OpenFiles } from './open-files.ts';
 import { Partitioner, type PartitionRun } from './partitioner.ts';
 import type { RowBlock } from './row-block.ts';
 import { decodedColumn } from './row-decoders.ts';
@@ -34,6 +35,8 @@ export class TableWriter {
   private readonly naming: FileNaming;
   private readonly batchTimestampMs: number;
   private readonly rowGroupBytes: number;
+  private readonly files: OpenFiles;
+  private readonly columns: number;
   private readonly partitioner: Partitioner;
   private readonly open = new Map<string, DataFileSeries>();
   private readonly closed: DataFile[] = [];
@@ -48,7 +51,10 @@ export class TableWriter {
     naming: FileNaming,
     batchTimestampMs: number,
     rowGroupBytes: number,
+    files = new OpenFiles(Number.POSITIVE_INFINITY),
   ) {
+    this.files = files;
+    this.columns = columnCount(target.schema);
     this.target = target;
     this.io = io;
     this.naming = naming;
@@ -70,29 +76,40 @@ export class TableWriter {
   /** Takes rows [from, until) of a block; copies what it keeps. */
   append(block: RowBlock, from: number, until: number): void {
     this.rows += until - from;
-    if (this.partitioner.byRow && this.appendGathered(block, from, until)) return;
-    let row = from;
-    while (row < until) {
+    if (this.partitioner.byRow) {
+      this.appendByRow(block, from, until);
+      return;
+    }
+    for (let row = from; row < until; ) {
       const run = this.partitioner.nextRun(block, row, until, this.batchTimestampMs);
-      const series = this.open.get(run.key) ?? this.openSeries(run);
-      if (series === undefined) this.spill.add(block, row, run);
-      else this.write(series, block, run, row, run.until);
+      this.put(block, run, row, run.until);
       row = run.until;
     }
   }
 
-  /** False where the rows follow each other within their partitions anyway. */
-  private appendGathered(block: RowBlock, from: number, until: number): boolean {
+  /** Rows whose partition can change from one to the next: as they follow each other, or brought together first. */
+  private appendByRow(block: RowBlock, from: number, until: number): void {
     const { gather, partitioner } = this;
-    partitioner.number(block, from, until, this.batchTimestampMs, gather.room(until));
-    if (!gather.isFragmented(from, until)) return false;
-    gather.forEach(block, from, until, (number, gathered, rows) => {
-      const run = { ...partitioner.runOf(number), until: rows };
-      const series = this.open.get(run.key) ?? this.openSeries(run);
-      if (series === undefined) this.spill.add(gathered, 0, run);
-      else this.write(series, gathered, run, 0, rows);
-    });
-    return true;
+    const numbers = gather.room(until);
+    partitioner.number(block, from, until, this.batchTimestampMs, numbers);
+    if (gather.isFragmented(from, until)) {
+      gather.forEach(block, from, until, (number, gathered, rows) => {
+        this.put(gathered, partitioner.runOf(number), 0, rows);
+      });
+      return;
+    }
+    for (let row = from; row < until; ) {
+      const start = row;
+      const number = numbers[row];
+      while (row < until && numbers[row] === number) row++;
+      this.put(block, partitioner.runOf(number), start, row);
+    }
+  }
+
+  private put(block: RowBlock, run: PartitionRun, from: number, until: number): void {
+    const series = this.open.get(run.key) ?? this.openSeries(run);
+    if (series === undefined) this.spill.add(block, from, { ...run, until });
+    else this.write(series, block, run, from, until);
   }
 
   /** Ends row groups and files that have their size, and brings the memory under `limitBytes`. */
@@ -113,7 +130,7 @@ export class TableWriter {
   async close(): Promise<DataFile[]> {
     await this.writeSpill();
     const open = [...this.open.values()];
-    this.open.clear();
+    this.forget(this.open.keys());
     await this.closeAll(open);
     return this.closed;
   }
@@ -124,7 +141,7 @@ export class TableWriter {
   }
 
   private openSeries(run: PartitionRun): DataFileSeries | undefined {
-    if (this.open.size >= MAX_OPEN_FILES) return undefined;
+    if (this.open.size >= MAX_OPEN_FILES || !this.files.take(this.columns)) return undefined;
     const series = this.newSeries(run);
     this.open.set(run.key, series);
     return series;
@@ -176,8 +193,12 @@ export class TableWriter {
   private async closeIdle(): Promise<void> {
     const byUse = [...this.open.entries()].sort((a, b) => a[1].lastUse - b[1].lastUse);
     const idle = byUse.slice(0, MAX_OPEN_FILES / 2);
-    for (const [key] of idle) this.open.delete(key);
+    this.forget(idle.map(([key]) => key));
     await this.closeAll(idle.map(([, series]) => series));
+  }
+
+  private forget(keys: Iterable<string>): void {
+    for (const key of [...keys]) if (this.open.delete(key)) this.files.give(this.columns);
   }
 
   /** Several at once, since ending a file is mostly waiting for the storage. All have ended when it throws. */

@@ -1,11 +1,14 @@
 import type { FileIO } from '../../storage/file-io.ts';
 import type { BatchTask, TargetTable, WrittenFile } from './batch-task.ts';
 import { FileNaming } from './data-file-series.ts';
+import { OpenFiles } from './open-files.ts';
 import { QuarantineWriter } from './quarantine-writer.ts';
 import { TableWriter } from './table-writer.ts';
 
 /** Share of the task's buffers that the writers may take. */
 const WRITE_SHARE = 0.35;
+/** Of the writers' memory: what files may take that have few rows yet. Rows for others wait, and are written together. */
+const OPEN_FILES_SHARE = 0.5;
 const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
 
 /** The writers of one task: one per data table and quarantine, opened when first needed. */
@@ -15,6 +18,7 @@ export class TableWriters {
   private readonly io: FileIO;
   private readonly naming: FileNaming;
   private readonly rowGroupBytes: number;
+  private readonly files: OpenFiles;
   private readonly dataWriters = new Map<string, TableWriter>();
   private readonly quarantineWriters = new Map<string, QuarantineWriter>();
 
@@ -25,12 +29,20 @@ export class TableWriters {
     this.naming = new FileNaming(task.batchId, task.taskIndex, task.attempt, task.writerId);
     this.limitBytes = Math.floor(bufferBytes * WRITE_SHARE);
     this.rowGroupBytes = Math.min(MAX_ROW_GROUP_BYTES, Math.floor(this.limitBytes / 2));
+    this.files = new OpenFiles(this.limitBytes * OPEN_FILES_SHARE);
   }
 
   data(target: TargetTable): TableWriter {
     let writer = this.dataWriters.get(target.table);
     if (writer === undefined) {
-      writer = new TableWriter(target, this.io, this.naming, this.task.batchTimestampMs, this.rowGroupBytes);
+      writer = new TableWriter(
+        target,
+        this.io,
+        this.naming,
+        this.task.batchTimestampMs,
+        this.rowGroupBytes,
+        this.files,
+      );
       this.dataWriters.set(target.table, writer);
     }
     return writer;
@@ -52,14 +64,15 @@ export class TableWriters {
   async settle(): Promise<void> {
     const writers = this.all();
     for (const writer of writers) await writer.settle(this.limitBytes);
-    let total = bufferedBytes(writers);
+    const held = writers.map((writer) => writer.bufferedBytes);
+    let total = held.reduce((sum, bytes) => sum + bytes, 0);
     while (total > this.limitBytes) {
-      const largest = writers.reduce((a, b) => (b.bufferedBytes > a.bufferedBytes ? b : a));
-      const before = largest.bufferedBytes;
-      await largest.settle(Math.floor(before / 2));
-      const after = bufferedBytes(writers);
-      if (after >= total) return;
-      total = after;
+      const at = held.indexOf(held.reduce((a, b) => Math.max(a, b)));
+      await writers[at].settle(Math.floor(held[at] / 2));
+      const after = writers[at].bufferedBytes;
+      if (after >= held[at]) return;
+      total -= held[at] - after;
+      held[at] = after;
     }
   }
 
@@ -78,8 +91,4 @@ export class TableWriters {
   private all(): (TableWriter | QuarantineWriter)[] {
     return [...this.quarantineWriters.values(), ...this.dataWriters.values()];
   }
-}
-
-function bufferedBytes(writers: readonly (TableWriter | QuarantineWriter)[]): number {
-  return writers.reduce((sum, writer) => sum + writer.bufferedBytes, 0);
 }
