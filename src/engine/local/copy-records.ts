@@ -1,4 +1,5 @@
 import { copyRow } from '../../columns/copy-row.ts';
+import { copyRows } from '../../columns/copy-rows.ts';
 import { RecordColumns } from '../../columns/record-columns.ts';
 
 /** A copy of all rows, for those that have to wait. */
@@ -23,4 +24,17 @@ export function copyPlaceAndTime(from: RecordColumns, row: number, to: RecordCol
   copyRow(from.offsets, row, to.offsets);
   copyRow(from.timestampsMs, row, to.timestampsMs);
   copyRow(from.timestampTypes, row, to.timestampTypes);
+}
+
+/** Appends rows `rows[from, until)`, ascending: all of them but their bytes. */
+export function copyPlacesAndTimes(
+  source: RecordColumns,
+  rows: Int32Array,
+  from: number,
+  until: number,
+  to: RecordColumns,
+): void {
+  copyRows(source.offsets, rows, from, until, to.offsets);
+  copyRows(source.timestampsMs, rows, from, until, to.timestampsMs);
+  copyRows(source.timestampTypes, rows, from, until, to.timestampTypes);
 }

@@ -101,25 +101,16 @@ export class Partitioner {
       target.sources.includes('hour');
   }
 
-  /** The run that begins at row `from` and ends at `until` at the latest. */
+  /** The run that begins at row `from` and ends at `until` at the latest. Only where not `byRow`. */
   nextRun(block: RowBlock, from: number, until: number, batchTimestampMs: number): PartitionRun {
     const end = this.usesHour ? this.endOfHour(block, from, until) : until;
-    if (!this.byRow) {
-      const name = `${block.topic}\u0000${block.partition}`;
-      if (this.run === undefined || this.runBlock !== name) {
-        this.run = this.makeRun(block, from, batchTimestampMs);
-        this.runBlock = name;
-      }
-      this.run.until = end;
-      return this.run;
+    const name = `${block.topic}\u0000${block.partition}`;
+    if (this.run === undefined || this.runBlock !== name) {
+      this.run = this.makeRun(block, from, batchTimestampMs);
+      this.runBlock = name;
     }
-    this.enterStretch(block);
-    const number = this.numberOf(block, from, batchTimestampMs);
-    let next = from + 1;
-    while (next < end && this.numberOf(block, next, batchTimestampMs) === number) next++;
-    const run = this.numbered[number];
-    run.until = next;
-    return run;
+    this.run.until = end;
+    return this.run;
   }
 
   /** Numbers the partitions of rows [from, until); `runOf` tells what a number stands for. Only where `byRow`. */
@@ -131,6 +122,7 @@ export class Partitioner {
     }
   }
 
+  /** What a number stands for; its `until` is of no meaning. */
   runOf(number: number): PartitionRun {
     return this.numbered[number];
   }

@@ -1,5 +1,5 @@
 import type { RowBlock } from './row-block.ts';
-import { copyBlockRow, emptyBlockLike, type RawColumns } from './spill.ts';
+import { copyBlockRows, emptyBlockLike, type RawColumns } from './spill.ts';
 
 /**
  * Brings the rows of a block that go to one partition together, for blocks whose rows change their partition all the time:
@@ -58,7 +58,7 @@ export class RowGather {
     for (const [number, count] of counts) {
       clearBlock(gathered);
       const end = starts.get(number)!;
-      for (let i = end - count; i < end; i++) copyBlockRow(block, order[i], gathered, this.raw);
+      copyBlockRows(block, order, end - count, end, gathered, this.raw);
       take(number, gathered, count);
     }
   }
@@ -72,8 +72,8 @@ export class RowGather {
   }
 }
 
-/** Runs of fewer rows on average are gathered. */
-const SHORT_RUN = 16;
+/** Runs of fewer rows on average are gathered: a run costs a file's writer about what it costs to copy so many rows. */
+const SHORT_RUN = 64;
 
 function clearBlock(block: RowBlock): void {
   block.columns.clear();

@@ -1,8 +1,9 @@
 import { columnBytes, copyRow, emptyLike } from '../../columns/copy-row.ts';
+import { copyRows } from '../../columns/copy-rows.ts';
 import type { TypedColumn } from '../../columns/create-column.ts';
 import { RecordColumns } from '../../columns/record-columns.ts';
 import type { ColumnSource } from '../column-source.ts';
-import { copyPlaceAndTime } from './copy-records.ts';
+import { copyPlaceAndTime, copyPlacesAndTimes } from './copy-records.ts';
 import type { PartitionRun } from './partitioner.ts';
 import { RowBlock } from './row-block.ts';
 
@@ -193,6 +194,26 @@ export function copyBlockRow(from: RowBlock, row: number, to: RowBlock, raw: Raw
   copyRow(from.timestampsMicros, row, to.timestampsMicros);
   copyDecoded(from.decoded.value, row, to.decoded.value);
   copyDecoded(from.decoded.key, row, to.decoded.key);
+}
+
+/** Appends rows `rows[from, until)` of a block, ascending, all of their columns that a table needs, to another of the same kind. */
+export function copyBlockRows(
+  source: RowBlock,
+  rows: Int32Array,
+  from: number,
+  until: number,
+  to: RowBlock,
+  raw: RawColumns,
+): void {
+  const { columns, decoded } = source;
+  copyPlacesAndTimes(columns, rows, from, until, to.columns);
+  if (raw.keys) copyRows(columns.keys, rows, from, until, to.columns.keys);
+  if (raw.values) copyRows(columns.values, rows, from, until, to.columns.values);
+  if (raw.headers) copyRows(columns.headers, rows, from, until, to.columns.headers);
+  copyRows(source.timestampsMicros, rows, from, until, to.timestampsMicros);
+  for (let i = 0; i < decoded.value.length; i++)
+    copyRows(decoded.value[i], rows, from, until, to.decoded.value[i]);
+  for (let i = 0; i < decoded.key.length; i++) copyRows(decoded.key[i], rows, from, until, to.decoded.key[i]);
 }
 
 function copyDecoded(from: readonly TypedColumn[], row: number, to: readonly TypedColumn[]): void {

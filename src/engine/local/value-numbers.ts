@@ -22,6 +22,7 @@ export class ValueNumbers {
   private readonly apply: (value: PartitionValue) => PartitionValue;
   private readonly keyOf: (partition: readonly PartitionValue[]) => string;
   private readonly bytes = new ByteMap(MAX_REMEMBERED);
+  /** By source value; of times with stretches by the stretch's index. */
   private readonly numbers = new Map<number, number>();
   private nullNumber = UNKNOWN;
   /** The stretch of times that share the last number. */
@@ -55,8 +56,10 @@ export class ValueNumbers {
     if (!(value < MAX_EXACT && value > -MAX_EXACT)) return this.ofValue(column.getBigInt(row));
     if (value >= this.stretchFrom && value < this.stretchUntil) return this.stretchNumber;
     if (this.stretch > 0) {
-      this.stretchNumber = this.ofValue(column.getBigInt(row));
-      this.stretchFrom = Math.floor(value / this.stretch) * this.stretch;
+      const index = Math.floor(value / this.stretch);
+      this.stretchNumber =
+        this.numbers.get(index) ?? this.remember(index, this.ofValue(column.getBigInt(row)));
+      this.stretchFrom = index * this.stretch;
       this.stretchUntil = this.stretchFrom + this.stretch;
       return this.stretchNumber;
     }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Partitioner } from '../../../src/engine/local/partitioner.ts';
+import { Partitioner, type PartitionRun } from '../../../src/engine/local/partitioner.ts';
 import { RowBlock } from '../../../src/engine/local/row-block.ts';
 import { bronzeTarget, columnsOf, type TestRecord, topicTargets } from '../../support/blocks.ts';
 
@@ -16,11 +16,20 @@ function runsOf(
   const partitioner = new Partitioner(target);
   const runs = [];
   for (let row = 0; row < records.length; ) {
-    const run = partitioner.nextRun(block, row, records.length, NOW);
+    const run = nextRun(partitioner, block, row, records.length);
     runs.push({ rows: [row, run.until], partition: run.partition, dt: run.dt, hour: run.hour });
     row = run.until;
   }
   return runs;
+}
+
+function nextRun(partitioner: Partitioner, block: RowBlock, from: number, until: number): PartitionRun {
+  if (!partitioner.byRow) return partitioner.nextRun(block, from, until, NOW);
+  const numbers = new Int32Array(until);
+  partitioner.number(block, from, until, NOW, numbers);
+  let next = from + 1;
+  while (next < until && numbers[next] === numbers[from]) next++;
+  return { ...partitioner.runOf(numbers[from]), until: next };
 }
 
 describe('Partitioner', () => {
@@ -169,7 +178,7 @@ describe('Partitioner', () => {
     const columns = columnsOf([{ offset: 0, ms: 0, key: 'first' }]);
     const block = new RowBlock();
     block.load(topicTargets(target), 0, columns);
-    const { partition } = new Partitioner(target).nextRun(block, 0, 1, NOW);
+    const { partition } = nextRun(new Partitioner(target), block, 0, 1);
     columns.keys.data.fill(0);
     expect(partition).toEqual([new TextEncoder().encode('first')]);
   });
