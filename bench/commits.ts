@@ -157,6 +157,7 @@ const RECORDS_A_BATCH = 6;
 /** Milliseconds from the end of one batch of a real run to the end of the next, by the times in its log. */
 async function timeBatches(options: BenchOptions, say: (line: string) => void): Promise<number[]> {
   const request = {
+    payload: 'raw' as const,
     records: options.batches * RECORDS_A_BATCH,
     partitions: 1,
     valueBytes: 250,

@@ -2,8 +2,9 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type MeasuredProcess, runSluice } from './measured-process.ts';
-import type { BenchOptions } from './options.ts';
+import { type BenchOptions, isTyped } from './options.ts';
 import type { BenchTopic } from './topic.ts';
+import { typedRule } from './typed/typed-rule.ts';
 
 /** One drain of the topic by `sluice run --available-now`, from the start of its process to its end. */
 export interface DrainResult {
@@ -21,8 +22,13 @@ export interface DrainResult {
   dataFileBytes: number;
 }
 
+export interface DrainOptions extends PipelineSettings {
+  /** Of Node.js, before the script. */
+  nodeArgs?: readonly string[];
+}
+
 /** Drains into a fresh warehouse, verifies it, deletes it. Throws where a record is missing or doubled. */
-export async function drain(options: BenchOptions, source: BenchTopic): Promise<DrainResult> {
+export async function drain(options: DrainOptions, source: BenchTopic): Promise<DrainResult> {
   const home = mkdtempSync(join(tmpdir(), 'sluice-bench-'));
   try {
     const pipeline = join(home, 'sluice.json');
@@ -30,6 +36,7 @@ export async function drain(options: BenchOptions, source: BenchTopic): Promise<
     const run = await runSluice(
       ['run', '-c', pipeline, '--available-now', '-o', 'json', '--log-level', 'warn'],
       home,
+      { nodeArgs: options.nodeArgs },
     );
     const summary = JSON.parse(run.stdout) as { batches: number; records: number; quarantined: number };
     if (summary.records !== source.records || summary.quarantined !== 0)
@@ -59,7 +66,25 @@ function rates(run: MeasuredProcess, source: BenchTopic) {
   };
 }
 
-export type PipelineSettings = Pick<BenchOptions, 'bootstrap' | 'memory' | 'workers' | 'batchRecords'>;
+export interface PipelineSettings
+  extends Pick<BenchOptions, 'bootstrap' | 'memory' | 'workers' | 'batchRecords'> {
+  /** Of this kind or of a race: says what the table is. Default: raw. */
+  scenario?: string;
+  /** Where the schemas of framed records are. */
+  registryUrl?: string;
+}
+
+const BRONZE_RULE = {
+  match: '*',
+  layout: 'bronze',
+  table: 'bronze.events',
+  partitionBy: ['dt', 'hour'],
+  timeZone: 'UTC',
+};
+
+function ruleOf(scenario: string): object {
+  return isTyped(scenario) ? typedRule(scenario) : BRONZE_RULE;
+}
 
 /** JSON is YAML too. */
 export function pipelineOf(options: PipelineSettings, topic: string, home: string): object {
@@ -81,9 +106,10 @@ export function pipelineOf(options: PipelineSettings, topic: string, home: strin
       workers: options.workers,
       ...(options.batchRecords === 0 ? {} : { maxOffsetsPerTrigger: options.batchRecords }),
     },
-    tables: [
-      { match: '*', layout: 'bronze', table: 'bronze.events', partitionBy: ['dt', 'hour'], timeZone: 'UTC' },
-    ],
+    ...(options.registryUrl === undefined
+      ? {}
+      : { registry: { 'schema.registry.url': options.registryUrl } }),
+    tables: [ruleOf(options.scenario ?? 'raw')],
   };
 }
 

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
@@ -24,21 +24,31 @@ export interface RunOptions {
   onLine?(line: string): void;
 }
 
+/** Runs and measures `sluice ARGS`; see `runMeasured`. */
+export function runSluice(
+  args: readonly string[],
+  scratch: string,
+  options: RunOptions = {},
+): Promise<MeasuredProcess> {
+  return runMeasured([SLUICE, ...args], scratch, options);
+}
+
 /**
- * Runs `sluice ARGS` as a process of its own and measures it as a whole, its start included. Throws where it exits with
- * anything but 0, with what it said.
+ * Runs a script of Node.js as a process of its own and measures it as a whole, its start included. Throws where it exits
+ * with anything but 0, with what it said.
  *
+ * @param script its file and its arguments
  * @param scratch a directory for the probe's file
  */
-export async function runSluice(
-  args: readonly string[],
+export async function runMeasured(
+  script: readonly string[],
   scratch: string,
   { nodeArgs = [], onLine }: RunOptions = {},
 ): Promise<MeasuredProcess> {
   const usageFile = join(scratch, 'usage.json');
   const startedAtMs = Date.now();
   const from = performance.now();
-  const child = spawn(process.execPath, [...nodeArgs, '--import', PROBE, SLUICE, ...args], {
+  const child = spawn(process.execPath, [...nodeArgs, '--import', PROBE, ...script], {
     env: { ...process.env, SLUICE_BENCH_USAGE: usageFile },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -56,7 +66,7 @@ export async function runSluice(
     child.once('close', resolve);
   });
   const seconds = (performance.now() - from) / 1000;
-  if (code !== 0) throw new Error(`sluice ${args[0]} ended with ${code}:\n${stderr}`);
+  if (code !== 0) throw new Error(`${basename(script[0])} ${script[1]} ended with ${code}:\n${stderr}`);
   const usage = JSON.parse(readFileSync(usageFile, 'utf8')) as NodeJS.ResourceUsage;
   return {
     startedAtMs,

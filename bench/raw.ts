@@ -29,7 +29,7 @@ const MAX_LIMIT_BYTES = 512 * 1024 * 1024;
 
 /** Loads the topic where it is not there, drains it `runs` times into fresh tables, and says how fast that was. */
 export async function benchRaw(options: BenchOptions, say: (line: string) => void): Promise<RawResult> {
-  const source = await ensureTopic(options.bootstrap, options, say);
+  const source = await ensureTopic(options.bootstrap, { ...options, payload: 'raw' }, say);
   const runs: DrainResult[] = [];
   try {
     for (let i = 0; i < options.runs; i++) {

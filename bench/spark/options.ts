@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { parseByteSize } from '../../src/core/byte-size.ts';
-import { integer, oneOf, TOPIC_CODECS, type TopicCodec } from '../options.ts';
+import { integer, leastBytes, oneOf, TOPIC_CODECS, type TopicCodec } from '../options.ts';
 
-/** The topic of a scenario; the job is the same in all of them. */
+/** The topic of a scenario; the job is the same in all of the raw ones. */
 export interface RaceScenario {
   valueBytes: number;
   partitions: number;
@@ -14,6 +14,8 @@ export const RACE_SCENARIOS = {
   'raw-lz4': { valueBytes: 250, partitions: 6, codec: 'lz4' },
   'raw-1k': { valueBytes: 1000, partitions: 6, codec: 'none' },
   'raw-1p': { valueBytes: 250, partitions: 1, codec: 'none' },
+  'typed-json': { valueBytes: 250, partitions: 6, codec: 'zstd' },
+  'typed-avro': { valueBytes: 250, partitions: 6, codec: 'zstd' },
 } as const satisfies Record<string, RaceScenario>;
 export type RaceScenarioName = keyof typeof RACE_SCENARIOS;
 
@@ -77,7 +79,11 @@ export function parseRaceOptions(args: readonly string[]): RaceOptions {
     bootstrap: values.bootstrap,
     scenario,
     records: integer('records', values.records, 1),
-    valueBytes: integer('value-bytes', values['value-bytes'] ?? String(topic.valueBytes), 220),
+    valueBytes: integer(
+      'value-bytes',
+      values['value-bytes'] ?? String(topic.valueBytes),
+      leastBytes(scenario),
+    ),
     partitions: integer('partitions', values.partitions ?? String(topic.partitions), 1),
     codec: oneOf('codec', values.codec ?? topic.codec, TOPIC_CODECS),
     memory: values.memory,

@@ -8,7 +8,9 @@ import { SetupError } from '../../scripts/lib/process.mjs';
 import { pythonWithPackages } from '../../scripts/lib/python.mjs';
 import { sparkRuntime } from '../../scripts/lib/spark.mjs';
 import { type Machine, machine } from '../machine.ts';
+import { payloadOf } from '../options.ts';
 import { deleteTopic, ensureTopic } from '../topic.ts';
+import { startStaticRegistry } from '../typed/static-registry.ts';
 import type { RaceOptions, RaceScenarioName } from './options.ts';
 import {
   compareTables,
@@ -53,8 +55,10 @@ export async function race(options: RaceOptions, say: (line: string) => void): P
     );
   const runtime = await sparkRuntime({ log: say });
   const reader = await pythonWithPackages({ log: say });
-  const source = await ensureTopic(options.bootstrap, options, say);
-  const racers = { sluice: sluiceRacer(options), spark: sparkRacer(options, runtime) };
+  const payload = payloadOf(options.scenario);
+  const source = await ensureTopic(options.bootstrap, { ...options, payload }, say);
+  const registry = payload === 'typed-avro' ? await startStaticRegistry() : undefined;
+  const racers = { sluice: sluiceRacer(options, registry?.url), spark: sparkRacer(options, runtime) };
   const runs: RacePair[] = [];
   try {
     for (let i = 1; i <= options.runs; i++) {
@@ -66,6 +70,7 @@ export async function race(options: RaceOptions, say: (line: string) => void): P
       runs.push({ sluice: sluice.run, spark: spark.run });
     }
   } finally {
+    await registry?.close();
     if (!options.keepTopic) await deleteTopic(options.bootstrap, source.topic);
   }
   const { scenario, records, valueBytes, partitions, codec, memory, workers } = options;

@@ -4,6 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import type { SparkRuntime } from '../../scripts/lib/spark.mjs';
 import { pipelineOf } from '../drain.ts';
+import { payloadOf } from '../options.ts';
+import { AVRO_SCHEMA, TYPED_DDL } from '../typed/typed-events.ts';
 import type { RaceOptions } from './options.ts';
 import { measureTree, type TreeUsage } from './process-tree.ts';
 import type { CheckpointTimes } from './race-result.ts';
@@ -20,12 +22,15 @@ export interface Racer {
 }
 
 /** `sluice run --available-now`, sqlite catalog. */
-export function sluiceRacer(options: RaceOptions): Racer {
+export function sluiceRacer(options: RaceOptions, registryUrl?: string): Racer {
   return {
     name: 'sluice',
     drain(topic, home) {
       const pipeline = join(home, 'sluice.json');
-      writeFileSync(pipeline, JSON.stringify(pipelineOf({ ...options, batchRecords: 0 }, topic, home)));
+      writeFileSync(
+        pipeline,
+        JSON.stringify(pipelineOf({ ...options, registryUrl, batchRecords: 0 }, topic, home)),
+      );
       const args = [SLUICE, 'run', '-c', pipeline, '--available-now', '-o', 'json', '--log-level', 'warn'];
       return measureTree(process.execPath, args, { env: process.env, cwd: home });
     },
@@ -53,10 +58,12 @@ export function sparkRacer(options: RaceOptions, runtime: SparkRuntime): Racer {
     PATH: `${runtime.bin}${delimiter}${rest.PATH ?? ''}`,
     PYSPARK_PYTHON: runtime.python,
   };
+  const format = payloadOf(options.scenario);
+  const typed = format === 'raw' ? null : { format, columns: TYPED_DDL, avroSchema: AVRO_SCHEMA };
   return {
     name: 'spark',
     drain(topic, home) {
-      const job = { bootstrap: options.bootstrap, topic, jars: runtime.jars, home };
+      const job = { bootstrap: options.bootstrap, topic, jars: runtime.jars, home, typed };
       return measureTree(runtime.python, [SPARK_DRAIN, JSON.stringify(job)], { env, cwd: home });
     },
     currentMetadata(home) {

@@ -5,6 +5,7 @@ export interface SparkVersions {
   pyspark: string;
   icebergRuntime: string;
   kafkaSource: string;
+  avro: string;
 }
 
 export function pinnedVersions(): SparkVersions {
@@ -15,5 +16,6 @@ export function pinnedVersions(): SparkVersions {
     pyspark: /^pyspark==(\S+)/m.exec(read('requirements.txt'))?.[1] ?? 'unknown',
     icebergRuntime: /(iceberg-spark-runtime-\S+)\.jar/.exec(jars)?.[1] ?? 'unknown',
     kafkaSource: /(spark-sql-kafka-\S+)\.jar/.exec(jars)?.[1] ?? 'unknown',
+    avro: /(spark-avro_\S+)\.jar/.exec(jars)?.[1] ?? 'unknown',
   };
 }

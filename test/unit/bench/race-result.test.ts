@@ -127,7 +127,7 @@ describe('the page', () => {
       sluice: '1.0.0',
       seed: 7,
     },
-    versions: { pyspark: '4', icebergRuntime: 'runtime-1', kafkaSource: 'source-1' },
+    versions: { pyspark: '4', icebergRuntime: 'runtime-1', kafkaSource: 'source-1', avro: 'avro-1' },
     records: 1000,
     valueBytes: 250,
     partitions: 6,
