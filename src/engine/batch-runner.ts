@@ -1,7 +1,7 @@
 import type { Checkpoint } from '../checkpoint/checkpoint.ts';
 import type { BatchPlan, DoneBatch, PreparedBatch, RangeFunnel } from '../checkpoint/records.ts';
 import type { PipelineConfig } from '../config/pipeline-config.ts';
-import { isSluiceError } from '../errors.ts';
+import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog } from '../iceberg/catalog.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { BatchReader, deleteFiles, type ReadOutcome } from './batch-reader.ts';
@@ -139,12 +139,16 @@ export class BatchRunner {
       attempt = read.attempt + 1;
       const wanted = read.outcome.flatMap((r) => r.wanted);
       const wantedRoutes = read.outcome.flatMap((r) => r.wantedRoutes);
-      if (wanted.length === 0 && wantedRoutes.length === 0) return { ...read, tables };
+      const end = async (): Promise<ReadOutcome & { tables: TargetTables }> => {
+        await this.assertDecoded(read);
+        return { ...read, tables };
+      };
+      if (wanted.length === 0 && wantedRoutes.length === 0) return end();
       failpoints.hit('before-evolve');
       const { rules } = parseRoutingText(plan.config.text);
       const evolved = await evolveTables({ catalog, registry, log: host.log }, tables, rules, wanted);
       const routed = await binding.takeRoutes(plan, wantedRoutes);
-      if (!evolved && !routed) return { ...read, tables };
+      if (!evolved && !routed) return end();
       failpoints.hit('after-evolve');
       await deleteFiles(
         io,
@@ -153,6 +157,15 @@ export class BatchRunner {
       host.log.info(`batch ${plan.batchId} is read again, into its tables as they are now`);
       tables = await binding.tablesOf(plan, true);
     }
+  }
+
+  /** `mode: failfast`: throws DECODE_ERROR of a record whose table could not be given what it lacks. */
+  private async assertDecoded({ outcome }: ReadOutcome): Promise<void> {
+    const failed = outcome.find((r) => r.failed !== null)?.failed;
+    if (failed === undefined || failed === null) return;
+    const files = outcome.flatMap((r) => r.files);
+    await deleteFiles(this.context.io, files);
+    throw new SluiceError('DECODE_ERROR', failed.message, { context: { ...failed.context } });
   }
 
   /** Reads the ranges, writes the files, and makes the list that finishes the batch after any crash. */

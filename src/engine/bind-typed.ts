@@ -1,16 +1,16 @@
-import type { TableRule } from '../config/pipeline-config.ts';
+import type { TableRule, TypedPart } from '../config/pipeline-config.ts';
 import type { IcebergType, NestedField, Schema } from '../core/schema.ts';
 import { evolveSchema } from '../core/schema-evolution.ts';
+import type { ValueFormat } from '../core/value-format.ts';
 import { provenanceSource, writeDefault } from './bind-columns.ts';
 import type { ColumnSource, DecodePart, DecodePlan } from './column-source.ts';
-import { isProvenance, partFields, type TypedColumns } from './typed-layout.ts';
+import { extraColumns, isProvenance, partFields, type TypedColumns } from './typed-layout.ts';
 
 /** What the columns of a typed table are filled with, and what stands against it. */
 export interface TypedBinding {
   /** One per top-level column, in the schema's order. */
   sources: ColumnSource[];
-  value: DecodePart | null;
-  key: DecodePart | null;
+  decode: DecodePlan;
   /** In words; empty where the table can take the rows. */
   faults: string[];
 }
@@ -49,11 +49,23 @@ export function bindTyped(schema: Schema, rule: TableRule, columns: TypedColumns
       faults.push(`there is no column \`${name}\` for provenance; add it, or leave it out of \`provenance\``);
   const decodePart = (part: 'value' | 'key'): DecodePart | null => {
     const options = rule[part];
-    return options === null
-      ? null
-      : { format: options.format, columns: parts[part].columns, prefix: options.prefix };
+    return options === null ? null : decodePartOf(rule, options, parts[part].columns);
   };
-  return { sources, value: decodePart('value'), key: decodePart('key'), faults };
+  return { sources, decode: { value: decodePart('value'), key: decodePart('key') }, faults };
+}
+
+/** The decoder of a part, and whether it looks for what the table lacks: for all of it under `evolve`, for the first columns under `infer`. */
+function decodePartOf(rule: TableRule, part: TypedPart, columns: NestedField[]): DecodePart {
+  const { format, prefix } = part;
+  const extra = extraColumns(format);
+  const empty = columns.every(({ name }) => extra.includes(name));
+  const inferring = part.columns.from === 'infer' && empty ? { records: part.columns.records } : null;
+  const discover = rule.evolve === 'none' ? inferring : { records: null };
+  const unknown = 'unknownFields' in format ? format.unknownFields : 'ignore';
+  if (discover === null) return { format, columns, prefix, discover, refuseUnknown: false };
+  // Fields become columns first: what is refused is told afterwards, by the row.
+  const refuseUnknown = unknown === 'quarantine' || (rule.evolve !== 'none' && unknown === 'ignore');
+  return { format: passingUnknown(format), columns, prefix, discover, refuseUnknown };
 }
 
 function givenFields(rule: TableRule, columns: TypedColumns, part: 'value' | 'key'): NestedField[] | null {
@@ -78,24 +90,14 @@ export function partOfNew(rule: TableRule, name: string): 'value' | 'key' | null
   return rule.value === null ? null : 'value';
 }
 
-/** The decoders of a binding, and whether they look for what the table lacks. */
-export function decodePlan(binding: TypedBinding, rule: TableRule, inferring: boolean): DecodePlan {
-  const records = (['value', 'key'] as const).map((part) => {
-    const from = rule[part]?.columns;
-    return from?.from === 'infer' ? from.records : 0;
-  });
-  const { value, key } = binding;
-  return {
-    value,
-    key,
-    discover: rule.evolve !== 'none' || inferring,
-    discoverRecords: rule.evolve === 'none' ? Math.max(...records) : null,
-  };
+function passingUnknown(format: ValueFormat): ValueFormat {
+  if (!('unknownFields' in format) || format.unknownFields !== 'quarantine') return format;
+  return { ...format, unknownFields: 'ignore' };
 }
 
-/** The first required column of a part that has no default: a record without the part cannot fill it. */
+/** The first required column of a part: a record without the part is a row of nulls there, defaults or not. */
 export function firstRequired(part: DecodePart | null): string | null {
-  const column = part?.columns.find((f) => f.required && writeDefault(f) === null);
+  const column = part?.columns.find((f) => f.required);
   return column === undefined ? null : `${part!.prefix}${column.name}`;
 }
 

@@ -21,14 +21,19 @@ export interface DecodePart {
   /** Fields of the table by the names that the records use, the prefix of the key taken off. */
   columns: NestedField[];
   prefix: string;
+  /** What is looked for that the table could be given by `evolve`, or by `schema: infer`: in all records (null), or in the first ones. Null: nothing. */
+  discover: { records: number | null } | null;
+  /** A field that has no column sends the record to the quarantine, once the table cannot be given one. */
+  refuseUnknown: boolean;
 }
 
 /** How the records of a topic become the columns of a typed table. */
 export interface DecodePlan {
   value: DecodePart | null;
   key: DecodePart | null;
-  /** Look for what the table could be given by `evolve`, or by `schema: infer`. */
-  discover: boolean;
-  /** Records that `schema: infer` looks at; null: all. */
-  discoverRecords: number | null;
+}
+
+/** Do the records say what their table could be given? */
+export function discovers({ value, key }: DecodePlan): boolean {
+  return (value?.discover ?? key?.discover ?? null) !== null;
 }

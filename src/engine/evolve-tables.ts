@@ -38,8 +38,9 @@ export async function evolveTables(
     byTable.set(want.table, entry);
     const { prefix, format } = rule[want.part]!;
     const structs = want.structs.map((struct) => ({ struct, inferred: true }));
-    for (const id of want.schemaIds) {
-      const registered = await registry.schema(id);
+    const writers = [want.configured ? configuredSchema(format) : null];
+    for (const id of want.schemaIds) writers.push(await registry.schema(id));
+    for (const registered of writers) {
       const { formatVersion } = tables.loaded.get(want.table)!.metadata;
       const struct = registered === null ? null : await columnsOf(registered, format, formatVersion, log);
       if (struct !== null) structs.push({ struct, inferred: false });
@@ -47,7 +48,13 @@ export async function evolveTables(
     const caseInsensitive = 'caseInsensitive' in format && format.caseInsensitive;
     const target = targetOf(tables, want);
     for (const { struct, inferred } of structs) {
-      const fields = prefixed(struct, prefix).filter((f) => takes(target, rule, want.part, f.name));
+      const all = prefixed(struct, prefix);
+      const fields = all.filter((f) => takes(target, rule, want.part, f.name));
+      tellOfOthers(
+        log,
+        want,
+        all.filter((f) => !fields.includes(f)),
+      );
       entry.schema.structs.push({ struct: { type: 'struct', fields }, inferred, caseInsensitive });
     }
     entry.schema.optional.push(...want.optional.map((path) => `${prefix}${path}`));
@@ -56,12 +63,32 @@ export async function evolveTables(
   for (const [table, { rule, schema }] of byTable) {
     // Columns that are inferred for a new table are added whatever the rule says of later ones.
     const allowed = rule.evolve === 'none' ? 'add' : rule.evolve;
-    const evolved = await evolveTable(catalog, tables.loaded.get(table)!, schema, allowed);
+    const before = tables.loaded.get(table)!;
+    const evolved = await evolveTable(catalog, before, schema, allowed);
     tellOfChanges(log, table, evolved);
-    changed ||= evolved.changes.length > 0;
+    // Another writer may have made the change first: then too the records were read into columns of before.
+    changed ||= evolved.table.metadata.currentSchemaId !== before.metadata.currentSchemaId;
   }
   return changed;
 }
+
+/** What is not the part's to change is told, so that nobody looks for it in vain. */
+function tellOfOthers(log: Log, { table, part }: WantedColumns, others: readonly NestedField[]): void {
+  for (const { name } of others)
+    log.warn(
+      `table ${table}: field ${name} of the ${part} becomes no column: one of provenance, or of the other part of the record, has or would have this name`,
+      { table, part, field: name },
+    );
+}
+
+/** The schema that a rule gives for values that name none; it stands in no registry. */
+function configuredSchema(format: ValueFormat): RegisteredSchema | null {
+  if (format.format !== 'avro' || format.writerSchema === null) return null;
+  return { id: 0, type: 'AVRO', schema: format.writerSchema, references: [] };
+}
+
+/** What `columnsOfSchema` says of a schema, not of the registry. */
+const NO_COLUMNS: ReadonlySet<string> = new Set(['CONFIG_INVALID', 'UNSUPPORTED', 'REGISTRY_SCHEMA']);
 
 /** Null for a schema that has no columns: its records are set aside, and stop nothing. */
 async function columnsOf(
@@ -73,7 +100,7 @@ async function columnsOf(
   try {
     return await columnsOfSchema(registered, format, formatVersion);
   } catch (error) {
-    if (!isSluiceError(error, 'CONFIG_INVALID') && !isSluiceError(error, 'UNSUPPORTED')) throw error;
+    if (!isSluiceError(error) || !NO_COLUMNS.has(error.code)) throw error;
     log.warn(`records of schema ${registered.id} ask for no columns: ${error.message}`);
     return null;
   }

@@ -1,4 +1,5 @@
 import type { TableRule } from '../config/pipeline-config.ts';
+import { parseJson64, stringifyJson64 } from '../core/json64.ts';
 import { expandTableTemplate, findTableNameCollisions, tableNameOfTopic } from '../core/table-name.ts';
 import { matchesTopicPattern } from '../core/topic-pattern.ts';
 import { SluiceError } from '../errors.ts';
@@ -91,12 +92,12 @@ const BEFORE_TYPED = {
 
 /** The part of the configuration that decides where rows go, as canonical text: kept in `plan/N` (spec 30). */
 export function routingText(rules: readonly TableRule[], includeHeaders: boolean): string {
-  return JSON.stringify({ version: 1, includeHeaders, tables: rules });
+  return stringifyJson64({ version: 1, includeHeaders, tables: rules });
 }
 
 /** The way back from `routingText`. Throws PLAN_CONFIG_CHANGED for a text of another version. */
 export function parseRoutingText(text: string): { rules: TableRule[]; includeHeaders: boolean } {
-  const parsed = JSON.parse(text) as { version?: number; includeHeaders?: boolean; tables?: TableRule[] };
+  const parsed = parseJson64(text) as { version?: number; includeHeaders?: boolean; tables?: TableRule[] };
   if (parsed.version !== 1 || !Array.isArray(parsed.tables)) {
     throw new SluiceError(
       'PLAN_CONFIG_CHANGED',

@@ -7,7 +7,7 @@ import { buildPartitionSpec } from '../iceberg/partition.ts';
 import { dataDirectory } from '../iceberg/table-files.ts';
 import { bindColumns, isText, writeDefault } from './bind-columns.ts';
 import { quarantineFaults } from './bind-quarantine.ts';
-import { bindTyped, decodePlan, firstRequired } from './bind-typed.ts';
+import { bindTyped, firstRequired } from './bind-typed.ts';
 import { bronzeSchema, quarantineSchema } from './bronze-layout.ts';
 import type { ColumnSource, DecodePlan } from './column-source.ts';
 import { type EvolvedTable, evolveTable } from './evolve-table.ts';
@@ -172,7 +172,6 @@ async function bindTargets(
     checkUtf8Keys: isText(schema, sources, 'key'),
     checkUtf8HeaderKeys: sources.includes('headers'),
     decode,
-    refuseUnknownFields: decode !== null && route.rule.evolve !== 'none',
     requiredColumns: {
       value: firstRequired(decode?.value ?? null),
       key: firstRequired(decode?.key ?? null),
@@ -218,9 +217,7 @@ async function bindTypedRoute(
   }
   const binding = bindTyped(currentSchema(loaded.metadata), rule, columns);
   const data = describeTable(table, loaded, rule, 'data', binding.sources, binding.faults);
-  const infers = rule.value?.columns.from === 'infer' || rule.key?.columns.from === 'infer';
-  const empty = (binding.value?.columns.length ?? 0) === 0 && (binding.key?.columns.length ?? 0) === 0;
-  return { data, decode: decodePlan(binding, rule, infers && empty) };
+  return { data, decode: binding.decode };
 }
 
 /** One line for all columns that a table was given, and one for each other change, made or not allowed. */

@@ -123,7 +123,6 @@ export function topicTargets(
     checkUtf8Keys: false,
     checkUtf8HeaderKeys: false,
     decode: null,
-    refuseUnknownFields: false,
     requiredColumns: { value: null, key: null },
     ...checks,
   };

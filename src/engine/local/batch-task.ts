@@ -45,9 +45,7 @@ export interface TopicTargets {
   checkUtf8HeaderKeys: boolean;
   /** Null in bronze tables. */
   decode: DecodePlan | null;
-  /** Records with fields that have no column go to quarantine: the table follows its records, and cannot follow these. */
-  refuseUnknownFields: boolean;
-  /** The first required column that a record without value, or key, has nothing for. */
+  /** The first required column, which a record without value, or key, has nothing for. */
   requiredColumns: { value: string | null; key: string | null };
 }
 
@@ -124,4 +122,12 @@ export interface BatchTaskResult {
   wanted: WantedColumns[];
   /** Destinations that records ask for and that may be made. */
   wantedRoutes: WantedRoutes[];
+  /** `mode: failfast`: a record that ends the run, unless its table is given what it lacks. */
+  failed: FailedRecord | null;
+}
+
+/** What a DECODE_ERROR says of a record. */
+export interface FailedRecord {
+  message: string;
+  context: { topic: string; partition: number; offset: bigint; reason: string };
 }

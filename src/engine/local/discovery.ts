@@ -1,9 +1,11 @@
 import type { BytesVector } from '../../columns/vector.ts';
 import type { StructType } from '../../core/schema.ts';
+import { hasConfluentFrame, schemaIdAt } from '../../decode/avro/frame.ts';
 import { SchemaInference } from '../../decode/infer/schema-inference.ts';
 import type { ReasonCode } from '../../decode/reasons.ts';
 import type { ValueDecoder } from '../../decode/value-decoder.ts';
 import type { DecodePart, DecodePlan } from '../column-source.ts';
+import { standsInRegistry } from '../typed-columns.ts';
 import type { RowDecoders } from './row-decoders.ts';
 
 /** What the records of one topic ask of a table, beyond what it has. */
@@ -15,6 +17,8 @@ export interface WantedColumns {
   structs: StructType[];
   /** Of the registry: writer schemas with fields that have no column, or that do not fit theirs. */
   schemaIds: number[];
+  /** The same of the one writer schema that the rule gives, for values that name none. */
+  configured: boolean;
   /** Required columns that a record has no value for, as paths. */
   optional: string[];
 }
@@ -38,7 +42,10 @@ export class Discovery {
       parts = seekers(decoders.plan);
       this.tables.set(table, parts);
     }
-    for (const { part, seeker } of parts) seeker.look(decoders[part]!, part === 'value' ? values : keys);
+    for (const { part, seeker } of parts) {
+      const bytes = part === 'value' ? values : keys;
+      seeker.look(decoders.faultsOf(part, bytes), bytes);
+    }
   }
 
   wanted(): WantedColumns[] {
@@ -46,14 +53,15 @@ export class Discovery {
       .flatMap(([table, parts]) =>
         parts.map(({ part, seeker }) => ({ topic: this.topic, table, part, ...seeker.wanted() })),
       )
-      .filter((w) => w.structs.length > 0 || w.schemaIds.length > 0 || w.optional.length > 0);
+      .filter((w) => w.structs.length > 0 || w.schemaIds.length > 0 || w.configured || w.optional.length > 0);
   }
 }
 
 function seekers(plan: DecodePlan): { part: 'value' | 'key'; seeker: PartDiscovery }[] {
   return (['value', 'key'] as const).flatMap((part) => {
     const options = plan[part];
-    return options === null ? [] : [{ part, seeker: new PartDiscovery(options, plan.discoverRecords) }];
+    if (options === null || options.discover === null) return [];
+    return [{ part, seeker: new PartDiscovery(options, options.discover.records) }];
   });
 }
 
@@ -68,6 +76,7 @@ class PartDiscovery {
   private readonly fitting: SchemaInference;
   private readonly others: SchemaInference;
   private readonly schemaIds = new Set<number>();
+  private configured = false;
   private readonly optional = new Set<string>();
   private left: number;
 
@@ -95,10 +104,12 @@ class PartDiscovery {
     if (this.left <= 0) return;
     this.left--;
     const at = bytes.starts[row] + 4;
-    const { format } = this.part.format;
-    if (format === 'json') inference.addJson(bytes.data.subarray(at, bytes.starts[row + 1]));
-    else if (format !== 'csv' && bytes.data[at] === 0)
-      this.schemaIds.add(new DataView(bytes.data.buffer, bytes.data.byteOffset).getInt32(at + 1));
+    const { format } = this.part;
+    if (format.format === 'json') inference.addJson(bytes.data.subarray(at, bytes.starts[row + 1]));
+    else if (format.format === 'csv') return;
+    else if (!standsInRegistry(format)) this.configured = true;
+    else if (hasConfluentFrame(bytes.data, at, bytes.starts[row + 1]))
+      this.schemaIds.add(schemaIdAt(bytes.data, at));
   }
 
   wanted(): Omit<WantedColumns, 'topic' | 'table' | 'part'> {
@@ -107,6 +118,7 @@ class PartDiscovery {
         .map((inference) => inference.result({ narrowIntegers: true }))
         .filter((struct) => struct !== null),
       schemaIds: [...this.schemaIds],
+      configured: this.configured,
       optional: [...this.optional],
     };
   }

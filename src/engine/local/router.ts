@@ -136,7 +136,6 @@ function unroutedTargets(topic: string, plan: RoutePlan, quarantine: TargetTable
     checkUtf8Keys: false,
     checkUtf8HeaderKeys: false,
     decode: null,
-    refuseUnknownFields: false,
     requiredColumns: { value: null, key: null },
   };
 }

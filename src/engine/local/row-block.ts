@@ -5,7 +5,6 @@ import { firstInvalidHeaderKey } from '../../decode/header-keys.ts';
 import type { ReasonCode } from '../../decode/reasons.ts';
 import { firstInvalidUtf8 } from '../../decode/utf8.ts';
 import type { ValueDecoder } from '../../decode/value-decoder.ts';
-import type { DecodePart } from '../column-source.ts';
 import type { TopicTargets } from './batch-task.ts';
 import type { DecodedColumns, RowDecoders } from './row-decoders.ts';
 
@@ -74,8 +73,7 @@ export class RowBlock {
       for (const { row, reason, field, message, schemaId } of decoder.faults)
         this.excluded.push({ row, reason, field: field === '' ? part : field, message, schemaId, part });
       for (const row of decoder.dropped) this.excluded.push({ row, reason: null, field: part, message: '' });
-      if (targets.refuseUnknownFields && !keepsRest(decoders.plan[part]!))
-        this.excludeUnknownFields(decoder, part);
+      if (decoders.plan[part]!.refuseUnknown) this.excludeUnknownFields(decoder, part);
       this.excludeNulls(targets, part);
     }
   }
@@ -183,11 +181,6 @@ export class RowBlock {
 
 function sha256OfBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
-}
-
-/** Is there a column for what is left of a record? Then nothing of it is passed over. */
-function keepsRest({ format }: DecodePart): boolean {
-  return 'unknownFields' in format && typeof format.unknownFields === 'object';
 }
 
 const NOTHING_DECODED: DecodedColumns = { value: [], key: [] };

@@ -1,5 +1,6 @@
 import type { TypedColumn } from '../../columns/create-column.ts';
 import type { RecordColumns } from '../../columns/record-columns.ts';
+import type { BytesVector } from '../../columns/vector.ts';
 import type { RegisteredSchema } from '../../core/value-format.ts';
 import { createDecoder, takesSchemas } from '../../decode/create-decoder.ts';
 import type { ValueDecoder } from '../../decode/value-decoder.ts';
@@ -14,22 +15,45 @@ export interface DecodedColumns {
   key: readonly TypedColumn[];
 }
 
+type ByPart = Record<'value' | 'key', ValueDecoder | null>;
+
 /** The decoders of one topic: of its values, its keys, or both. */
 export class RowDecoders {
   readonly plan: DecodePlan;
   readonly value: ValueDecoder | null;
   readonly key: ValueDecoder | null;
+  /** Tell what the modes `permissive` and `dropmalformed` pass over, where the table could be given what is missing. */
+  private readonly probes: ByPart;
 
-  private constructor(plan: DecodePlan, value: ValueDecoder | null, key: ValueDecoder | null) {
+  private constructor(plan: DecodePlan, { value, key }: ByPart, probes: ByPart) {
     this.plan = plan;
     this.value = value;
     this.key = key;
+    this.probes = probes;
   }
 
   static async create(plan: DecodePlan): Promise<RowDecoders> {
     const of = async (part: DecodePart | null): Promise<ValueDecoder | null> =>
       part === null ? null : createDecoder(part.columns, part.format);
-    return new RowDecoders(plan, await of(plan.value), await of(plan.key));
+    const probe = async (part: DecodePart | null): Promise<ValueDecoder | null> =>
+      part === null || part.discover === null || !passesOver(part)
+        ? null
+        : createDecoder(part.columns, { ...part.format, mode: 'quarantine' });
+    return new RowDecoders(
+      plan,
+      { value: await of(plan.value), key: await of(plan.key) },
+      { value: await probe(plan.value), key: await probe(plan.key) },
+    );
+  }
+
+  /** The decoder that tells every fault of the last block in a part, which is there. */
+  faultsOf(part: 'value' | 'key', bytes: BytesVector): ValueDecoder {
+    const decoder = this[part]!;
+    const probe = this.probes[part];
+    if (probe === null || (this.plan[part]!.format.mode === 'dropmalformed' && decoder.dropped.length === 0))
+      return decoder;
+    probe.decode(bytes);
+    return probe;
   }
 
   get decoded(): DecodedColumns {
@@ -38,19 +62,13 @@ export class RowDecoders {
 
   /** Do the records need schemas that were not looked up yet? */
   misses(columns: RecordColumns): boolean {
-    return (
-      (this.value?.missingSchemas(columns.values).length ?? 0) > 0 ||
-      (this.key?.missingSchemas(columns.keys).length ?? 0) > 0
-    );
+    return this.withBytes(columns).some(([decoder, bytes]) => decoder.missingSchemas(bytes).length > 0);
   }
 
   /** Looks up every schema that the records need. Throws what the registry throws: no record pays for its faults. */
   async lookUp(columns: RecordColumns, lookup: SchemaLookup): Promise<void> {
-    for (const [decoder, bytes] of [
-      [this.value, columns.values],
-      [this.key, columns.keys],
-    ] as const) {
-      if (decoder === null || !takesSchemas(decoder)) continue;
+    for (const [decoder, bytes] of this.withBytes(columns)) {
+      if (!takesSchemas(decoder)) continue;
       for (const id of [...decoder.missingSchemas(bytes)]) {
         const schema = await lookup(id);
         if (schema === null) decoder.markUnknown(id);
@@ -59,10 +77,26 @@ export class RowDecoders {
     }
   }
 
+  private withBytes({ values, keys }: RecordColumns): [ValueDecoder, BytesVector][] {
+    const { value, key, probes } = this;
+    const all: [ValueDecoder | null, BytesVector][] = [
+      [value, values],
+      [key, keys],
+      [probes.value, values],
+      [probes.key, keys],
+    ];
+    return all.filter((pair): pair is [ValueDecoder, BytesVector] => pair[0] !== null);
+  }
+
   decode(columns: RecordColumns): void {
     this.value?.decode(columns.values);
     this.key?.decode(columns.keys);
   }
+}
+
+/** Does the mode keep silent of what a record lacks? */
+function passesOver({ format: { mode } }: DecodePart): boolean {
+  return mode === 'permissive' || mode === 'dropmalformed';
 }
 
 export function decodedColumn(decoded: DecodedColumns, source: DecodedSource): TypedColumn {

@@ -78,6 +78,7 @@ export async function runBatchTask(task: BatchTask, host: TaskHost): Promise<Bat
       ranges: cursors.map((cursor, i) => rangeResult(task, cursor, task.ranges[i].from, tallies.of(cursor))),
       wanted: [...topics.values()].flatMap((t) => t.wanted()),
       wantedRoutes: [...topics.values()].flatMap((t) => t.wantedRoutes()),
+      failed: [...topics.values()].find((t) => t.failed !== null)?.failed ?? null,
     };
   } catch (error) {
     await writers.abort();

@@ -1,6 +1,9 @@
 import { RecordColumns } from '../../columns/record-columns.ts';
+import { stringifyJson64 } from '../../core/json64.ts';
+import type { ReasonCode } from '../../decode/reasons.ts';
 import { SluiceError } from '../../errors.ts';
-import type { TopicPlan, TopicTargets, WantedRoutes } from './batch-task.ts';
+import { discovers } from '../column-source.ts';
+import type { FailedRecord, TopicPlan, TopicTargets, WantedRoutes } from './batch-task.ts';
 import { copyRecord } from './copy-records.ts';
 import type { Discovery, WantedColumns } from './discovery.ts';
 import type { RangeTally } from './range-tally.ts';
@@ -8,6 +11,15 @@ import { Router } from './router.ts';
 import { type ExcludedRow, RowBlock } from './row-block.ts';
 import { RowDecoders, type SchemaLookup } from './row-decoders.ts';
 import type { TableWriters } from './table-writers.ts';
+
+/** Faults that a column, another type of it, or an optional one could mend. */
+const MENDABLE: ReadonlySet<ReasonCode> = new Set([
+  'TYPE_MISMATCH',
+  'OUT_OF_RANGE',
+  'AVRO_RESOLUTION',
+  'MISSING_REQUIRED',
+  'UNKNOWN_FIELD',
+] as const);
 
 /** One place where records go, and how they are decoded on the way. */
 interface Destination {
@@ -25,6 +37,8 @@ export class TopicIntake {
   private readonly decoders: ReadonlySet<RowDecoders>;
   private readonly router: Router | null;
   private readonly discovery: Discovery | null;
+  /** The first record that ends the run, unless its table is given what it lacks. */
+  failed: FailedRecord | null = null;
   private readonly block = new RowBlock();
   private readonly routedBlock = new RowBlock();
   private readonly gathered = new RecordColumns();
@@ -55,10 +69,10 @@ export class TopicIntake {
       const { decode } = target;
       let decoders: RowDecoders | null = null;
       if (decode !== null) {
-        const key = JSON.stringify(decode);
+        const key = stringifyJson64(decode);
         decoders = shared.get(key) ?? (await RowDecoders.create(decode));
         shared.set(key, decoders);
-        if (decode.discover && discovery === null) {
+        if (discovers(decode) && discovery === null) {
           const { Discovery } = await import('./discovery.ts');
           discovery = new Discovery(plan.topic);
         }
@@ -130,9 +144,9 @@ export class TopicIntake {
   ): void {
     block.load(targets, partition, columns, decoders);
     if (decoders !== null) {
-      if (decoders.plan.discover)
+      if (discovers(decoders.plan))
         this.discovery?.look(targets.data.table, decoders, columns.values, columns.keys);
-      assertDecoded(targets, block);
+      this.failFast(targets, block);
     }
     if (block.maxTimestampMs > tally.maxTimestampMs) tally.maxTimestampMs = block.maxTimestampMs;
     let from = 0;
@@ -148,6 +162,18 @@ export class TopicIntake {
     if (from < columns.length) this.writers.data(targets.data).append(block, from, columns.length);
     rows += columns.length - from;
     if (this.router !== null) tally.add(targets.data.table, rows, aside);
+  }
+
+  /** `mode: failfast`: the first record that cannot be decoded ends the run; one whose table may be given what it lacks, later. */
+  private failFast(targets: TopicTargets, block: RowBlock): void {
+    const { value, key } = targets.decode!;
+    if (value?.format.mode !== 'failfast' && key?.format.mode !== 'failfast') return;
+    for (const fault of block.excluded) {
+      if (!failsFast(fault, targets)) continue;
+      const { message, context } = failedRecord(block, fault);
+      if (!mayBeMended(fault, targets)) throw new SluiceError('DECODE_ERROR', message, { context });
+      this.failed ??= { message, context };
+    }
   }
 
   /** True where the record goes to the quarantine, false where a rule drops it. */
@@ -167,24 +193,21 @@ export class TopicIntake {
   }
 }
 
-/** `mode: failfast`: the first record that cannot be decoded ends the run. */
-function assertDecoded(targets: TopicTargets, block: RowBlock): void {
-  const { value, key } = targets.decode!;
-  if (value?.format.mode !== 'failfast' && key?.format.mode !== 'failfast') return;
-  const fault = block.excluded.find((excluded) => failsFast(excluded, targets));
-  if (fault !== undefined) throw decodeError(block, fault);
-}
-
 /** A fault in a part that is to fail fast. */
 function failsFast({ reason, part }: ExcludedRow, targets: TopicTargets): boolean {
   return reason !== null && part !== undefined && targets.decode?.[part]?.format.mode === 'failfast';
 }
 
-export function decodeError(block: RowBlock, { row, reason, field, message }: ExcludedRow): SluiceError {
+/** Could the table be given what the record lacks? */
+function mayBeMended({ reason, part }: ExcludedRow, targets: TopicTargets): boolean {
+  return targets.decode![part!]!.discover !== null && MENDABLE.has(reason!);
+}
+
+function failedRecord(block: RowBlock, { row, reason, field, message }: ExcludedRow): FailedRecord {
+  const { topic, partition } = block;
   const offset = block.columns.offsets.getBigInt(row);
-  return new SluiceError(
-    'DECODE_ERROR',
-    `${block.topic}-${block.partition}, offset ${offset}: ${reason} in ${field}: ${message}; nothing of the batch was committed`,
-    { context: { topic: block.topic, partition: block.partition, offset, reason } },
-  );
+  return {
+    message: `${topic}-${partition}, offset ${offset}: ${reason} in ${field}: ${message}; nothing of the batch was committed`,
+    context: { topic, partition, offset, reason: reason! },
+  };
 }

@@ -1,4 +1,5 @@
 import { RecordColumns } from '../../columns/record-columns.ts';
+import { discovers } from '../column-source.ts';
 import type { TopicPlan, TopicTargets } from '../local/batch-task.ts';
 import { copyRecord } from '../local/copy-records.ts';
 import { Discovery, type WantedColumns } from '../local/discovery.ts';
@@ -66,11 +67,11 @@ export class RequeueIntake {
         targets: target,
         decoders: target.decode === null ? null : await RowDecoders.create(target.decode),
       });
-    const discovers = all.some((target) => target.decode?.discover === true);
+    const looks = all.some(({ decode }) => decode !== null && discovers(decode));
     // Records without a destination stay; they stop nothing, and make no table.
     const router =
       route === null ? null : await Router.create(topic, { ...route, unknown: 'quarantine' }, quarantine);
-    return new RequeueIntake(destinations, router, discovers ? new Discovery(topic) : null);
+    return new RequeueIntake(destinations, router, looks ? new Discovery(topic) : null);
   }
 
   /** The data tables that records may go to. */
@@ -118,7 +119,7 @@ export class RequeueIntake {
     sink: RowSink,
   ): void {
     block.load({ ...targets, topicId }, partition, columns, decoders);
-    if (decoders?.plan.discover === true)
+    if (decoders !== null && discovers(decoders.plan))
       this.discovery?.look(targets.data.table, decoders, columns.values, columns.keys);
     const excluded = new Map(block.excluded.map((row) => [row.row, staying(row)]));
     if (targets.checkUtf8HeaderKeys) {

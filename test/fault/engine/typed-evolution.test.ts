@@ -139,6 +139,18 @@ describe('a typed table whose catalog fails or changes', () => {
       expect(plainRows(await world.rows(), ['x'])).toEqual(rows);
     });
 
+    it('reads the batch again where another writer has made the same change first', async () => {
+      world.make(json('id BIGINT', 'add'));
+      await runWith(world.pipeline, (catalog) => {
+        catalog.beforeCommit = () =>
+          alter((fields, id) => [...fields, { id, name: 'x', required: false, type: 'double' }]);
+      });
+      expect(await columnsNow()).toEqual(['1 id long', '6 x double']);
+      expect(await world.faults()).toEqual([]);
+      const found = plainRows(await world.rows(), ['x']).map(({ x }) => x);
+      expect(found).toEqual([null, ...rows.slice(1).map(({ x }) => x)]);
+    });
+
     it('sets records aside where another writer has given their field another type first', async () => {
       await runWith(world.pipeline, (catalog) => {
         catalog.beforeCommit = () =>
