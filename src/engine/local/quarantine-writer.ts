@@ -94,11 +94,11 @@ export class QuarantineWriter {
   /** Writes out what is due, and brings the memory under `limitBytes` by ending the files. */
   async settle(limitBytes: number): Promise<void> {
     for (const stage of this.open.values()) await stage.series.settle();
-    if (this.open.size > MAX_OPEN_FILES || this.bufferedBytes > limitBytes) await this.closeAll();
+    if (this.open.size > MAX_OPEN_FILES || this.bufferedBytes > limitBytes) await this.end();
   }
 
   async close(): Promise<DataFile[]> {
-    await this.closeAll();
+    await this.end();
     return this.closed;
   }
 
@@ -107,7 +107,8 @@ export class QuarantineWriter {
     for (const file of this.closed) await this.io.delete(file.filePath).catch(() => undefined);
   }
 
-  private async closeAll(): Promise<void> {
+  /** Ends all open files, with what is staged: nothing is held any more. */
+  async end(): Promise<void> {
     for (const [key, stage] of this.open) {
       stage.flush();
       this.closed.push(...(await stage.series.close()));

@@ -1,5 +1,5 @@
 import type { ColumnVector } from '../../columns/vector.ts';
-import type { DataFile } from '../../core/data-file.ts';
+import { PackedDataFiles } from '../../core/packed-data-files.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import { isDecoded } from '../column-source.ts';
 import type { TargetTable } from './batch-task.ts';
@@ -39,7 +39,7 @@ export class TableWriter {
   private readonly columns: number;
   private readonly partitioner: Partitioner;
   private readonly open = new Map<string, DataFileSeries>();
-  private readonly closed: DataFile[] = [];
+  private readonly closed = new PackedDataFiles();
   private readonly spill: Spill;
   private readonly gather: RowGather;
   private readonly vectors: ColumnVector[];
@@ -127,11 +127,16 @@ export class TableWriter {
     }
   }
 
-  async close(): Promise<DataFile[]> {
+  /** Ends all open files, with the rows that wait: nothing is held any more. Further rows go to further files. */
+  async end(): Promise<void> {
     await this.writeSpill();
     const open = [...this.open.values()];
     this.forget(this.open.keys());
     await this.closeAll(open);
+  }
+
+  async close(): Promise<PackedDataFiles> {
+    await this.end();
     return this.closed;
   }
 
@@ -208,8 +213,9 @@ export class TableWriter {
       const part = list.slice(at, at + CLOSED_AT_ONCE);
       const ended = await Promise.allSettled(part.map((series) => series.close()));
       for (const [i, end] of ended.entries()) {
-        if (end.status === 'fulfilled') this.closed.push(...end.value);
-        else {
+        if (end.status === 'fulfilled') {
+          for (const file of end.value) this.closed.add(file);
+        } else {
           failures.push(end.reason);
           await part[i].abort();
         }

@@ -9,6 +9,8 @@ import { TableWriter } from './table-writer.ts';
 const WRITE_SHARE = 0.35;
 /** Of the writers' memory: what files may take that have few rows yet. Rows for others wait, and are written together. */
 const OPEN_FILES_SHARE = 0.5;
+/** Of what a writer held, after it has settled for half of it. */
+const MOST_LEFT = 0.75;
 const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;
 
 /** The writers of one task: one per data table and quarantine, opened when first needed. */
@@ -69,6 +71,8 @@ export class TableWriters {
     while (total > this.limitBytes) {
       const at = held.indexOf(held.reduce((a, b) => Math.max(a, b)));
       await writers[at].settle(Math.floor(held[at] / 2));
+      // What a file holds for its columns and its footer goes when the file ends.
+      if (writers[at].bufferedBytes > held[at] * MOST_LEFT) await writers[at].end();
       const after = writers[at].bufferedBytes;
       if (after >= held[at]) return;
       total -= held[at] - after;
