@@ -1,14 +1,21 @@
 import { columnBytes, copyRow, emptyLike } from '../../columns/copy-row.ts';
 import { copyRows } from '../../columns/copy-rows.ts';
 import type { TypedColumn } from '../../columns/create-column.ts';
+import type { GrowingColumn } from '../../columns/growing-column.ts';
 import { RecordColumns } from '../../columns/record-columns.ts';
 import type { ColumnSource } from '../column-source.ts';
 import { copyPlaceAndTime, copyPlacesAndTimes } from './copy-records.ts';
 import type { PartitionRun } from './partitioner.ts';
 import { RowBlock } from './row-block.ts';
 
-/** The rows of one partition in a spill, to be read by `forEachStretch`. */
-export interface SpilledPartition {
+/** Who has put rows into a spill, and which of their columns it needs. */
+export interface SpillOwner {
+  readonly raw: RawColumns;
+}
+
+/** The rows of one owner's partition in a spill, to be read by `forEachStretch`. */
+export interface SpilledPartition<Owner extends SpillOwner = SpillOwner> {
+  owner: Owner;
   /** Its `until` is of no meaning. */
   run: PartitionRun;
   /** Calls `take` with rows [from, until) of one block after another, in the order in which they came. */
@@ -26,19 +33,17 @@ interface SpilledBlock {
   partitionOf: Int32Array;
 }
 
-/** Copies of rows that wait for their partition's file: blocks per topic-partition, and the partition of each row. */
-export class Spill {
+/**
+ * Copies of rows that wait for their partition's file: blocks per topic-partition, and the partition of each row. Tables
+ * of the same columns share the blocks, so that hundreds of them with a few rows each take what the rows take.
+ */
+export class Spill<Owner extends SpillOwner = SpillOwner> {
   rows = 0;
-  private readonly raw: RawColumns;
   private blocks: SpilledBlock[] = [];
   /** The block of each topic-partition that takes its rows. */
   private current = new Map<string, SpilledBlock>();
-  private runs: PartitionRun[] = [];
-  private indexOf = new Map<string, number>();
-
-  constructor(raw: RawColumns = ALL_RAW) {
-    this.raw = raw;
-  }
+  private runs: { owner: Owner; run: PartitionRun }[] = [];
+  private indexOf = new Map<Owner, Map<string, number>>();
 
   /** Memory held, room to grow included. */
   get bytes(): number {
@@ -56,9 +61,9 @@ export class Spill {
   }
 
   /** Copies rows [from, run.until) of a block, which belong to one partition and share dt and hour. */
-  add(block: RowBlock, from: number, run: PartitionRun): void {
-    const index = this.indexOfRun(run);
-    const spilled = this.blockFor(block);
+  add(owner: Owner, block: RowBlock, from: number, run: PartitionRun): void {
+    const index = this.indexOfRun(owner, run);
+    const spilled = this.blockFor(block, owner.raw);
     const at = spilled.block.columns.length;
     const end = at + run.until - from;
     if (end > spilled.partitionOf.length) {
@@ -67,12 +72,12 @@ export class Spill {
       spilled.partitionOf = grown;
     }
     spilled.partitionOf.fill(index, at, end);
-    for (let row = from; row < run.until; row++) copyBlockRow(block, row, spilled.block, this.raw);
+    for (let row = from; row < run.until; row++) copyBlockRow(block, row, spilled.block, owner.raw);
     this.rows += run.until - from;
   }
 
-  /** Everything, by partition in the order of their keys. The spill is empty afterwards. */
-  take(): SpilledPartition[] {
+  /** Everything, by partition in the order of their keys, also where they are of several owners. The spill is empty afterwards. */
+  take(): SpilledPartition<Owner>[] {
     const { runs } = this;
     const sorted = this.blocks.map(({ block, partitionOf }) =>
       sortByPartition(block, partitionOf, runs.length),
@@ -83,7 +88,8 @@ export class Spill {
     this.indexOf = new Map();
     this.rows = 0;
     return runs
-      .map((run, index) => ({
+      .map(({ owner, run }, index) => ({
+        owner,
         run,
         forEachStretch: (take: (block: RowBlock, from: number, until: number) => void) => {
           for (const { block, rows, starts } of sorted)
@@ -94,19 +100,25 @@ export class Spill {
   }
 
   /** Runs of one partition that differ in dt or hour (where the table is not partitioned by them) are kept apart. */
-  private indexOfRun(run: PartitionRun): number {
+  private indexOfRun(owner: Owner, run: PartitionRun): number {
+    let mine = this.indexOf.get(owner);
+    if (mine === undefined) {
+      mine = new Map();
+      this.indexOf.set(owner, mine);
+    }
     const name = `${run.key}\u0000${run.dt}\u0000${run.hour}`;
-    let index = this.indexOf.get(name);
+    let index = mine.get(name);
     if (index === undefined) {
       index = this.runs.length;
-      this.runs.push({ ...run });
-      this.indexOf.set(name, index);
+      this.runs.push({ owner, run: { ...run } });
+      mine.set(name, index);
     }
     return index;
   }
 
-  private blockFor(source: RowBlock): SpilledBlock {
-    const key = `${source.topic}\u0000${source.partition}`;
+  private blockFor(source: RowBlock, { keys, values, headers }: RawColumns): SpilledBlock {
+    const layout = `${layoutOf(source.decoded.value)}/${layoutOf(source.decoded.key)}/${keys}${values}${headers}`;
+    const key = `${source.topic}\u0000${source.partition}\u0000${layout}`;
     const current = this.current.get(key);
     if (current !== undefined && !isFull(current.block)) return current;
     const block = emptyBlockLike(source);
@@ -133,7 +145,38 @@ export function emptyBlockLike(source: RowBlock): RowBlock {
 
 function isFull(block: RowBlock): boolean {
   const { values, keys, headers, length } = block.columns;
-  return Math.max(values.end, keys.end, headers.end, length * 8) >= BLOCK_BYTES - ROOM_BYTES;
+  let largest = Math.max(values.end, keys.end, headers.end, length * 8);
+  for (const columns of [block.decoded.value, block.decoded.key])
+    for (const column of columns) if (column.kind === 'bytes' && column.end > largest) largest = column.end;
+  return largest >= BLOCK_BYTES - ROOM_BYTES;
+}
+
+/** Of the columns of a decoder, which live as long as it does. */
+const layouts = new WeakMap<readonly TypedColumn[], string>();
+
+/** A text that is equal for columns of the same kinds, whose rows can be copied from one to the other. */
+function layoutOf(columns: readonly TypedColumn[]): string {
+  let layout = layouts.get(columns);
+  if (layout === undefined) {
+    layout = columns.map(kindText).join();
+    layouts.set(columns, layout);
+  }
+  return layout;
+}
+
+function kindText(column: GrowingColumn): string {
+  switch (column.kind) {
+    case 'fixed':
+      return `fixed${column.width}`;
+    case 'struct':
+      return `{${column.fields.map((f) => kindText(f as GrowingColumn)).join()}}`;
+    case 'list':
+      return `[${kindText(column.element as GrowingColumn)}]`;
+    case 'map':
+      return `<${kindText(column.key as GrowingColumn)},${kindText(column.value as GrowingColumn)}>`;
+    default:
+      return column.kind;
+  }
 }
 
 /** A counting sort: rows[starts[p], starts[p + 1]) are the rows of partition p, ascending. */

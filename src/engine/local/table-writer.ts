@@ -9,16 +9,24 @@ import { Partitioner, type PartitionRun } from './partitioner.ts';
 import type { RowBlock } from './row-block.ts';
 import { decodedColumn } from './row-decoders.ts';
 import { RowGather } from './row-gather.ts';
-import { rawColumnsOf, Spill } from './spill.ts';
+import { type RawColumns, rawColumnsOf, Spill, type SpilledPartition } from './spill.ts';
+import { type SpillWriter, writeSpill } from './write-spill.ts';
 
 /** Open data files of one table and task; beyond it, rows of further partitions wait (see `spill`). */
 export const MAX_OPEN_FILES = 64;
 
 /** Of the memory, before the spill is written. */
-const SPILL_SHARE = 0.75;
+export const SPILL_SHARE = 0.75;
 
 /** Files that are ended at the same time. */
 const CLOSED_AT_ONCE = 8;
+
+/** What the tables of one task share. */
+export interface SharedWriting {
+  files: OpenFiles;
+  /** Written by who made it. */
+  spill: Spill<SpillWriter>;
+}
 
 /**
  * Writes the rows of one table in one task, a series of files per partition. `append` is synchronous; between appends
@@ -28,19 +36,22 @@ const CLOSED_AT_ONCE = 8;
  * have taken most of the memory, so that a topic whose timestamps are scattered over years neither fails nor holds
  * hundreds of row groups.
  */
-export class TableWriter {
+export class TableWriter implements SpillWriter {
   readonly target: TargetTable;
   rows = 0;
   private readonly io: FileIO;
   private readonly naming: FileNaming;
   private readonly batchTimestampMs: number;
   private readonly rowGroupBytes: number;
+  /** Which columns of bytes its rows need. */
+  readonly raw: RawColumns;
   private readonly files: OpenFiles;
   private readonly columns: number;
   private readonly partitioner: Partitioner;
   private readonly open = new Map<string, DataFileSeries>();
   private readonly closed = new PackedDataFiles();
-  private readonly spill: Spill;
+  private readonly spill: Spill<SpillWriter>;
+  private readonly ownsSpill: boolean;
   private readonly gather: RowGather;
   private readonly vectors: ColumnVector[];
   private uses = 0;
@@ -51,9 +62,11 @@ export class TableWriter {
     naming: FileNaming,
     batchTimestampMs: number,
     rowGroupBytes: number,
-    files = new OpenFiles(Number.POSITIVE_INFINITY),
+    shared?: SharedWriting,
   ) {
-    this.files = files;
+    this.files = shared?.files ?? new OpenFiles(Number.POSITIVE_INFINITY);
+    this.spill = shared?.spill ?? new Spill();
+    this.ownsSpill = shared === undefined;
     this.columns = columnCount(target.schema);
     this.target = target;
     this.io = io;
@@ -61,14 +74,13 @@ export class TableWriter {
     this.batchTimestampMs = batchTimestampMs;
     this.rowGroupBytes = rowGroupBytes;
     this.partitioner = new Partitioner(target);
-    const raw = rawColumnsOf(target.sources);
-    this.spill = new Spill(raw);
-    this.gather = new RowGather(raw);
+    this.raw = rawColumnsOf(target.sources);
+    this.gather = new RowGather(this.raw);
     this.vectors = target.sources.map(() => ({ kind: 'constant', value: null }));
   }
 
   get bufferedBytes(): number {
-    let bytes = this.spill.bytes;
+    let bytes = this.ownsSpill ? this.spill.bytes : 0;
     for (const series of this.open.values()) bytes += series.bufferedBytes;
     return bytes;
   }
@@ -108,7 +120,7 @@ export class TableWriter {
 
   private put(block: RowBlock, run: PartitionRun, from: number, until: number): void {
     const series = this.open.get(run.key) ?? this.openSeries(run);
-    if (series === undefined) this.spill.add(block, from, { ...run, until });
+    if (series === undefined) this.spill.add(this, block, from, { ...run, until });
     else this.write(series, block, run, from, until);
   }
 
@@ -116,20 +128,23 @@ export class TableWriter {
   async settle(limitBytes: number): Promise<void> {
     for (const series of this.open.values()) await series.settle();
     // Written seldom and much at a time: each time makes a file for each of its partitions.
-    if (this.spill.bytes > limitBytes * SPILL_SHARE) await this.writeSpill();
+    if (this.ownsSpill && this.spill.bytes > limitBytes * SPILL_SHARE) await writeSpill(this.spill);
     let held = this.bufferedBytes;
     while (held > limitBytes) {
       await this.largest()?.settle(true);
       const rest = this.bufferedBytes;
       // What a writer holds for its footer does not go before the file ends.
-      if (rest >= held) return this.writeSpill();
+      if (rest >= held) {
+        if (this.ownsSpill) await writeSpill(this.spill);
+        return;
+      }
       held = rest;
     }
   }
 
   /** Ends all open files, with the rows that wait: nothing is held any more. Further rows go to further files. */
   async end(): Promise<void> {
-    await this.writeSpill();
+    if (this.ownsSpill) await writeSpill(this.spill);
     const open = [...this.open.values()];
     this.forget(this.open.keys());
     await this.closeAll(open);
@@ -180,11 +195,10 @@ export class TableWriter {
   }
 
   /** Partition after partition: each file is opened, filled and closed, a few at a time. */
-  private async writeSpill(): Promise<void> {
-    if (this.spill.rows === 0) return;
+  async writeSpilled(partitions: readonly SpilledPartition[]): Promise<void> {
     await this.closeIdle();
     const ending: DataFileSeries[] = [];
-    for (const { run, forEachStretch } of this.spill.take()) {
+    for (const { run, forEachStretch } of partitions) {
       const series = this.open.get(run.key) ?? this.newSeries(run);
       forEachStretch((block, from, until) => this.write(series, block, run, from, until));
       if (this.open.has(run.key)) continue;

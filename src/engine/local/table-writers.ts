@@ -3,7 +3,9 @@ import type { BatchTask, TargetTable, WrittenFile } from './batch-task.ts';
 import { FileNaming } from './data-file-series.ts';
 import { OpenFiles } from './open-files.ts';
 import { QuarantineWriter } from './quarantine-writer.ts';
-import { TableWriter } from './table-writer.ts';
+import { Spill } from './spill.ts';
+import { type SharedWriting, SPILL_SHARE, TableWriter } from './table-writer.ts';
+import { writeSpill } from './write-spill.ts';
 
 /** Share of the task's buffers that the writers may take. */
 const WRITE_SHARE = 0.35;
@@ -20,7 +22,7 @@ export class TableWriters {
   private readonly io: FileIO;
   private readonly naming: FileNaming;
   private readonly rowGroupBytes: number;
-  private readonly files: OpenFiles;
+  private readonly shared: SharedWriting;
   private readonly dataWriters = new Map<string, TableWriter>();
   private readonly quarantineWriters = new Map<string, QuarantineWriter>();
 
@@ -31,7 +33,7 @@ export class TableWriters {
     this.naming = new FileNaming(task.batchId, task.taskIndex, task.attempt, task.writerId);
     this.limitBytes = Math.floor(bufferBytes * WRITE_SHARE);
     this.rowGroupBytes = Math.min(MAX_ROW_GROUP_BYTES, Math.floor(this.limitBytes / 2));
-    this.files = new OpenFiles(this.limitBytes * OPEN_FILES_SHARE);
+    this.shared = { files: new OpenFiles(this.limitBytes * OPEN_FILES_SHARE), spill: new Spill() };
   }
 
   data(target: TargetTable): TableWriter {
@@ -43,7 +45,7 @@ export class TableWriters {
         this.naming,
         this.task.batchTimestampMs,
         this.rowGroupBytes,
-        this.files,
+        this.shared,
       );
       this.dataWriters.set(target.table, writer);
     }
@@ -66,10 +68,19 @@ export class TableWriters {
   async settle(): Promise<void> {
     const writers = this.all();
     for (const writer of writers) await writer.settle(this.limitBytes);
+    const { spill } = this.shared;
+    // Written seldom and much at a time: each time makes a file for each partition of each table.
+    if (spill.bytes > this.limitBytes * SPILL_SHARE) await writeSpill(spill);
     const held = writers.map((writer) => writer.bufferedBytes);
-    let total = held.reduce((sum, bytes) => sum + bytes, 0);
+    let total = held.reduce((sum, bytes) => sum + bytes, spill.bytes);
     while (total > this.limitBytes) {
-      const at = held.indexOf(held.reduce((a, b) => Math.max(a, b)));
+      const most = Math.max(...held);
+      if (spill.bytes > most) {
+        total -= spill.bytes;
+        await writeSpill(spill);
+        continue;
+      }
+      const at = held.indexOf(most);
       await writers[at].settle(Math.floor(held[at] / 2));
       // What a file holds for its columns and its footer goes when the file ends.
       if (writers[at].bufferedBytes > held[at] * MOST_LEFT) await writers[at].end();
@@ -82,6 +93,7 @@ export class TableWriters {
 
   async close(): Promise<WrittenFile[]> {
     const files: WrittenFile[] = [];
+    await writeSpill(this.shared.spill);
     for (const writer of this.all()) {
       for (const file of await writer.close()) files.push({ table: writer.target.table, file });
     }

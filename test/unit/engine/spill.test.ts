@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RowBlock } from '../../../src/engine/local/row-block.ts';
-import { Spill } from '../../../src/engine/local/spill.ts';
+import { ALL_RAW, Spill } from '../../../src/engine/local/spill.ts';
 import { bronzeTarget, columnsOf, type TestRecord, topicTargets } from '../../support/blocks.ts';
 
 function blockOf(records: readonly TestRecord[], partition: number): RowBlock {
@@ -8,6 +8,8 @@ function blockOf(records: readonly TestRecord[], partition: number): RowBlock {
   block.load(topicTargets(bronzeTarget()), partition, columnsOf([...records]));
   return block;
 }
+
+const OWNER = { raw: ALL_RAW };
 
 const run = (key: string, until: number, hour: number) => ({
   key,
@@ -39,11 +41,11 @@ describe('Spill', () => {
       [0, 1, 2, 3, 4].map((offset) => ({ offset, ms: 1000, value: offset === 2 ? null : `v${offset}` })),
       0,
     );
-    spill.add(first, 0, run('b', 2, 2));
-    spill.add(first, 2, run('a', 3, 1));
-    spill.add(first, 3, run('b', 5, 2));
+    spill.add(OWNER, first, 0, run('b', 2, 2));
+    spill.add(OWNER, first, 2, run('a', 3, 1));
+    spill.add(OWNER, first, 3, run('b', 5, 2));
     const second = blockOf([{ offset: 7, ms: 5, value: '' }], 1);
-    spill.add(second, 0, run('b', 1, 2));
+    spill.add(OWNER, second, 0, run('b', 1, 2));
     expect(spill.rows).toBe(6);
     expect(contentOf(spill)).toEqual(['a/1: 0:2=null', 'b/2: 0:0=v0 0:1=v1 0:3=v3 0:4=v4 1:7=']);
     expect(spill.rows).toBe(0);
@@ -57,8 +59,8 @@ describe('Spill', () => {
       [0, 1].map((offset) => ({ offset, ms: 0, value: 'v' })),
       0,
     );
-    spill.add(block, 0, run('a', 1, 5));
-    spill.add(block, 1, run('a', 2, 6));
+    spill.add(OWNER, block, 0, run('a', 1, 5));
+    spill.add(OWNER, block, 1, run('a', 2, 6));
     expect(contentOf(spill)).toEqual(['a/5: 0:0=v', 'a/6: 0:1=v']);
   });
 
@@ -66,7 +68,7 @@ describe('Spill', () => {
     const spill = new Spill();
     const value = 'x'.repeat(100_000);
     for (let offset = 0; offset < 40; offset++)
-      spill.add(blockOf([{ offset, ms: 0, value }], 0), 0, run('a', 1, 0));
+      spill.add(OWNER, blockOf([{ offset, ms: 0, value }], 0), 0, run('a', 1, 0));
     expect(spill.bytes).toBeGreaterThan(4_000_000);
     expect(spill.bytes).toBeLessThan(10_000_000);
     const blocks = new Set<RowBlock>();
