@@ -22,8 +22,8 @@ export function requeueHost(
   checkpoint: Checkpoint,
   { catalog, io }: CatalogView,
 ): RequeueHost & { close(): Promise<void> } {
-  const registry = new SchemaRegistry(config.registry, new AbortController().signal);
   const here = processHost(context, createLog({ out: context.stderr, format: 'text', level: 'info' }));
+  const registry = new SchemaRegistry(config.registry, new AbortController().signal, here.log);
   return {
     config,
     catalog,

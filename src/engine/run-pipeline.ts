@@ -27,7 +27,7 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
   const io = host.seams?.fileIO ?? resolveFileIO(config.checkpointLocation);
   const log = ({ level, msg, ...context }: KafkaLogLine): void => host.log[level](msg, context);
   const client = kafkaClient(config, log);
-  const registry = new SchemaRegistry(config.registry, host.stop);
+  const registry = new SchemaRegistry(config.registry, host.stop, host.log);
   const sources = { token: client.token, schema: registry.schema, log };
   const pool = host.seams?.inlineWorkers
     ? new InlinePool(1, io, host.failpoints, sources)

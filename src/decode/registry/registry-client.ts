@@ -8,7 +8,7 @@ import { type RegistryOptions, type RegistrySettings, readRegistrySettings } fro
 import { RegistryConnections } from './registry-tls.ts';
 import { resolveReferences, unusable } from './schema-references.ts';
 
-export type { RegistryHost } from './registry-lookup.ts';
+export type { RegistryHost, RegistryRetry } from './registry-lookup.ts';
 export type { RegistryOptions } from './registry-options.ts';
 
 /** The newest version of a subject. */
@@ -65,10 +65,16 @@ export class RegistryClient {
     this.lookup = new RegistryLookup(settings, this.connections, host);
   }
 
-  /** Checks the options and the files that they name; nothing is asked yet. Throws CONFIG_INVALID. */
-  static async create(options: RegistryOptions, host: RegistryHost = PROCESS): Promise<RegistryClient> {
+  /**
+   * Checks the options and the files that they name; nothing is asked yet. What `host` lacks is taken from the process.
+   * Throws CONFIG_INVALID.
+   */
+  static async create(
+    options: RegistryOptions,
+    host: Partial<RegistryHost> = PROCESS,
+  ): Promise<RegistryClient> {
     const settings = readRegistrySettings(options);
-    const client = new RegistryClient(settings, host);
+    const client = new RegistryClient(settings, { ...PROCESS, ...host });
     if (settings.addresses.some((address) => address.base.protocol === 'https:'))
       await client.connections.agent('https:');
     return client;

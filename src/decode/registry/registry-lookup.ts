@@ -5,6 +5,14 @@ import { get, RequestFailure } from './registry-request.ts';
 import type { RegistryConnections } from './registry-tls.ts';
 import { Slots } from './slots.ts';
 
+/** A round over all addresses that failed and will be repeated. `rounds`: how many have failed; `fault`: of each address. */
+export interface RegistryRetry {
+  readonly doing: string;
+  readonly fault: string;
+  readonly rounds: number;
+  readonly waitMs: number;
+}
+
 /** What a client takes from the process. */
 export interface RegistryHost {
   /** Milliseconds on a clock that never goes back. */
@@ -13,8 +21,7 @@ export interface RegistryHost {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** In [0, 1). */
   readonly random: () => number;
-  /** Told of each round over all addresses that failed and will be repeated. */
-  readonly onRetry?: (retry: { doing: string; fault: string; rounds: number; waitMs: number }) => void;
+  readonly onRetry?: (retry: RegistryRetry) => void;
 }
 
 const FIRST_WAIT_MS = 100;
