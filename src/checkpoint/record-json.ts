@@ -59,7 +59,7 @@ export function decodePlan(o: JsonObject): BatchPlan {
 export function encodePrepared(batch: PreparedBatch): object {
   return {
     ...batch,
-    tables: batch.tables.map((t) => ({ ...t, files: t.files.map(encodeDataFile) })),
+    tables: batch.tables.map((t) => ({ ...t, files: Array.from(t.files, encodeDataFile) })),
     funnel: batch.funnel.map(encodeFunnel),
   };
 }

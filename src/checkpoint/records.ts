@@ -1,5 +1,5 @@
 /** The contents of Sluice's own files of a checkpoint (`_sluice/`, spec 30). 64-bit numbers are JSON integers on disk. */
-import type { DataFile } from '../core/data-file.ts';
+import type { DataFiles } from '../core/data-file.ts';
 import type { OffsetRange } from '../core/offset-range.ts';
 
 /** One target table of a batch. */
@@ -106,7 +106,7 @@ export interface PreparedTable extends PlannedTable {
   /** Chosen before the first attempt; kept in the marker. */
   snapshotId: bigint;
   rows: number;
-  files: DataFile[];
+  files: DataFiles;
 }
 
 /** `prepared/N.json`: written when all files of the batch are durable, before the first table commit. */

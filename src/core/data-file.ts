@@ -38,3 +38,8 @@ export interface DataFile extends DataFileMetrics {
   contentSizeInBytes?: bigint;
   firstRowId?: bigint;
 }
+
+/** Data files of which only one at a time need be there as an object; an array is one of these too. */
+export interface DataFiles extends Iterable<DataFile> {
+  readonly length: number;
+}

@@ -5,7 +5,7 @@ import type { OffsetRange } from '../core/offset-range.ts';
 import { isSluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import type { EngineHost } from './host.ts';
-import type { BatchTask, BatchTaskResult, TopicPlan, WrittenFile } from './local/batch-task.ts';
+import type { BatchTask, BatchTaskResult, TopicPlan, WrittenFiles } from './local/batch-task.ts';
 import type { WorkerPool } from './local/worker-pool.ts';
 import { splitTasks } from './split-tasks.ts';
 import type { TargetTables } from './target-tables.ts';
@@ -160,6 +160,7 @@ function lostWhileReading(
 }
 
 /** Deletes files that nobody refers to; what cannot be deleted is an orphan. */
-export async function deleteFiles(io: FileIO, files: readonly WrittenFile[]): Promise<void> {
-  for (const { file } of files) await io.delete(file.filePath).catch(() => undefined);
+export async function deleteFiles(io: FileIO, written: readonly WrittenFiles[]): Promise<void> {
+  for (const { files } of written)
+    for (const file of files) await io.delete(file.filePath).catch(() => undefined);
 }

@@ -1,4 +1,5 @@
 import type { DoneBatch, PreparedBatch } from '../checkpoint/records.ts';
+import { totalsOfFiles } from '../core/packed-data-files.ts';
 import type { BatchReport, TableReport } from './host.ts';
 import type { PlannedBatch } from './planned-batch.ts';
 
@@ -59,7 +60,7 @@ function tableReports(prepared: PreparedBatch, done: DoneBatch): TableReport[] {
     role: t.role,
     rows: t.rows,
     files: t.files.length,
-    bytes: t.files.reduce((sum, f) => sum + Number(f.fileSizeInBytes), 0),
+    bytes: Number(totalsOfFiles(t.files).fileBytes),
     snapshotId: done.tables.find((d) => d.table === t.table)?.snapshotId ?? null,
   }));
 }

@@ -1,8 +1,9 @@
 import type { BatchPlan, PreparedTable } from '../checkpoint/records.ts';
+import { PackedDataFiles } from '../core/packed-data-files.ts';
 import { SluiceError } from '../errors.ts';
 import { newSnapshotId } from '../iceberg/snapshot-id.ts';
 import type { EngineHost } from './host.ts';
-import type { RangeResult, WrittenFile } from './local/batch-task.ts';
+import type { RangeResult, WrittenFiles } from './local/batch-task.ts';
 import { plannedTables } from './planned-tables.ts';
 import { quarantineOf } from './routing.ts';
 import type { TargetTables } from './target-tables.ts';
@@ -11,7 +12,7 @@ import type { TargetTables } from './target-tables.ts';
 export function assertRowsWritten(
   batchId: number,
   funnel: readonly RangeResult[],
-  files: readonly WrittenFile[],
+  written: readonly WrittenFiles[],
   tables: TargetTables,
 ): void {
   const expected = new Map<string, number>();
@@ -28,7 +29,7 @@ export function assertRowsWritten(
       add(table === '' ? plan.quarantine.table : quarantineOf(table), quarantined);
     }
   }
-  for (const { table, file } of files) add(table, -Number(file.recordCount));
+  for (const { table, files } of written) add(table, -Number(files.rows));
   for (const [table, difference] of expected) {
     if (difference === 0) continue;
     throw new SluiceError(
@@ -41,7 +42,7 @@ export function assertRowsWritten(
 /** In commit order: quarantine tables first (spec 50.5). Tables without files are left out. */
 export function preparedTables(
   plan: BatchPlan,
-  files: readonly WrittenFile[],
+  written: readonly WrittenFiles[],
   tables: TargetTables,
   host: EngineHost,
 ): PreparedTable[] {
@@ -52,12 +53,13 @@ export function preparedTables(
   const ordered = [...all.filter((t) => t.role === 'quarantine'), ...all.filter((t) => t.role === 'data')];
   return ordered
     .map((t) => {
-      const mine = files.filter((f) => f.table === t.table).map((f) => f.file);
+      const mine = new PackedDataFiles();
+      for (const { table, files } of written) if (table === t.table) mine.addAll(files);
       return {
         ...t,
         commitId: host.randomUuid(),
         snapshotId: newSnapshotId(host.randomUuid()),
-        rows: mine.reduce((sum, f) => sum + Number(f.recordCount), 0),
+        rows: Number(mine.rows),
         files: mine,
       };
     })

@@ -3,7 +3,7 @@
  * What proves that it is there already, and what it marks the table with, is told by its terms.
  */
 
-import type { DataFile } from '../core/data-file.ts';
+import type { DataFiles } from '../core/data-file.ts';
 import { isSluiceError, messageOf, SluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import { type PreparedAppend, prepareAppend, type StagedAppend, stageAppend } from './append.ts';
@@ -40,7 +40,7 @@ export interface AppendTerms extends TableTerms {
   snapshotId: bigint;
   /** In the names of the files that this process writes. */
   writerId: string;
-  files: readonly DataFile[];
+  files: DataFiles;
   /** More entries of the snapshot's summary. */
   summary: Readonly<Record<string, string>>;
   /** Is it in the table already? Asked of each base, before each attempt. Throws where it must not be committed. */

@@ -3,7 +3,7 @@
  * the head of the ref for each attempt (Iceberg spec, "Sequence Number Inheritance": a manifest takes its numbers from
  * the list, so that it can be written before they are known).
  */
-import type { DataFile } from '../core/data-file.ts';
+import type { DataFiles } from '../core/data-file.ts';
 import { SluiceError } from '../errors.ts';
 import { type FileIO, joinPath } from '../storage/file-io.ts';
 import { ADDED, ManifestWriter } from './manifest.ts';
@@ -21,7 +21,7 @@ export interface AppendRequest {
   writerId: string;
   /** Makes the names fresh when the same commit is prepared again. */
   nonce: string;
-  files: readonly DataFile[];
+  files: DataFiles;
 }
 
 export interface PreparedAppend {
@@ -65,7 +65,7 @@ export async function prepareAppend(
   const newLocation = (): string => joinPath(directory, `${suffix}-m${count++}.avro`);
   const manifests: ManifestFile[] = [];
   const target = mergeOptions(metadata.properties).targetSizeBytes;
-  for (const specId of [...new Set(request.files.map((f) => f.specId))]) {
+  for (const specId of specIdsOf(request.files)) {
     let writer: ManifestWriter | undefined;
     const flush = async (): Promise<void> => {
       if (writer === undefined) return;
@@ -103,6 +103,12 @@ export async function prepareAppend(
     merger: new ManifestMerger(io, newLocation),
     prefix: suffix,
   };
+}
+
+function specIdsOf(files: DataFiles): Set<number> {
+  const ids = new Set<number>();
+  for (const { specId } of files) ids.add(specId);
+  return ids;
 }
 
 export interface StageRequest {

@@ -1,5 +1,5 @@
 /** The terms of a commit: what is committed, by whom, with what, and the answer. */
-import type { DataFile } from '../core/data-file.ts';
+import type { DataFiles } from '../core/data-file.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import type { Catalog, LoadedTable, TableIdentifier } from './catalog.ts';
 import type { SnapshotExpiry } from './expire.ts';
@@ -33,7 +33,7 @@ export interface BatchCommit extends TableWriter {
   snapshotId: bigint;
   /** In the names of the files that this process writes. */
   writerId: string;
-  files: DataFile[];
+  files: DataFiles;
   /** For the summary's `sluice.offsets`; already bounded. */
   offsets: string;
   /** More entries of the snapshot's summary. */

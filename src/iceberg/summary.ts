@@ -1,13 +1,13 @@
 /** Snapshot summaries with the entries that Java's writers give (Iceberg spec, appendix F "Metrics"). */
-import type { DataFile } from '../core/data-file.ts';
+import type { DataFiles } from '../core/data-file.ts';
+import { totalsOfFiles } from '../core/packed-data-files.ts';
 import { bindSpec } from './manifest.ts';
 import { type Snapshot, specById, type TableMetadata } from './metadata.ts';
 import { partitionPath } from './partition.ts';
-import { totalsOf } from './table-files.ts';
 
 /** The part of an append's summary that does not depend on the table's state. Counts above 0 only, as Java writes them. */
-export function appendSummary(metadata: TableMetadata, files: readonly DataFile[]): Record<string, string> {
-  const { records, bytes } = totalsOf(files);
+export function appendSummary(metadata: TableMetadata, files: DataFiles): Record<string, string> {
+  const { rows, fileBytes } = totalsOfFiles(files);
   const partitions = new Set<string>();
   const bound = new Map<number, ReturnType<typeof bindSpec>>();
   for (const file of files) {
@@ -17,8 +17,8 @@ export function appendSummary(metadata: TableMetadata, files: readonly DataFile[
   return {
     operation: 'append',
     ...(files.length > 0 ? { 'added-data-files': String(files.length) } : {}),
-    ...(records > 0n ? { 'added-records': String(records) } : {}),
-    ...(bytes > 0n ? { 'added-files-size': String(bytes) } : {}),
+    ...(rows > 0n ? { 'added-records': String(rows) } : {}),
+    ...(fileBytes > 0n ? { 'added-files-size': String(fileBytes) } : {}),
     'changed-partition-count': String(partitions.size),
   };
 }

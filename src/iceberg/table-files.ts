@@ -1,6 +1,5 @@
 /** Where a table keeps its files, and reading its manifest lists once. */
 import { setImmediate } from 'node:timers/promises';
-import type { DataFile } from '../core/data-file.ts';
 import { SluiceError } from '../errors.ts';
 import { type FileIO, joinPath } from '../storage/file-io.ts';
 import type { ManifestEntry } from './manifest.ts';
@@ -127,15 +126,4 @@ export async function writeNewFile(io: FileIO, location: string, bytes: Uint8Arr
   throw new SluiceError('STORAGE_ERROR', `${location} is there already; its name should have been fresh`, {
     context: { path: location },
   });
-}
-
-/** Rows and bytes of files, for summaries. */
-export function totalsOf(files: readonly DataFile[]): { records: bigint; bytes: bigint } {
-  let records = 0n;
-  let bytes = 0n;
-  for (const file of files) {
-    records += file.recordCount;
-    bytes += file.fileSizeInBytes;
-  }
-  return { records, bytes };
 }

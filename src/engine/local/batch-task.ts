@@ -1,6 +1,7 @@
 /** What the coordinator hands to a worker and gets back. Everything here crosses a thread by structured clone. */
 import type { RangeFunnel } from '../../checkpoint/records.ts';
-import type { DataFile, PartitionValue } from '../../core/data-file.ts';
+import type { PartitionValue } from '../../core/data-file.ts';
+import type { PackedDataFiles } from '../../core/packed-data-files.ts';
 import type { ParquetCodec } from '../../core/parquet-codec.ts';
 import type { Schema } from '../../core/schema.ts';
 import type { ValueFormat } from '../../core/value-format.ts';
@@ -108,15 +109,16 @@ export interface BatchTask {
   quarantineKeepBytes: number;
 }
 
-export interface WrittenFile {
+/** What a task wrote for one table. */
+export interface WrittenFiles {
   table: string;
-  file: DataFile;
+  files: PackedDataFiles;
 }
 
 export type RangeResult = RangeFunnel;
 
 export interface BatchTaskResult {
-  files: WrittenFile[];
+  files: WrittenFiles[];
   ranges: RangeResult[];
   /** What typed tables lack for the records of this task; only where the task was asked to look. */
   wanted: WantedColumns[];

@@ -2,7 +2,8 @@ import { BytesColumn } from '../../columns/bytes-column.ts';
 import { Int32Column } from '../../columns/int32-column.ts';
 import { Int64Column } from '../../columns/int64-column.ts';
 import type { ColumnVector } from '../../columns/vector.ts';
-import type { DataFile, PartitionValue } from '../../core/data-file.ts';
+import type { PartitionValue } from '../../core/data-file.ts';
+import { PackedDataFiles } from '../../core/packed-data-files.ts';
 import { bindPartitionSpec, partitionFunctions } from '../../iceberg/partition.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import type { TargetTable } from './batch-task.ts';
@@ -41,7 +42,7 @@ export class QuarantineWriter {
   private readonly keepBytes: number;
   private readonly fields: FieldPlan[];
   private readonly open = new Map<string, Stage>();
-  private readonly closed: DataFile[] = [];
+  private readonly closed = new PackedDataFiles();
 
   constructor(
     target: TargetTable,
@@ -97,7 +98,7 @@ export class QuarantineWriter {
     if (this.open.size > MAX_OPEN_FILES || this.bufferedBytes > limitBytes) await this.end();
   }
 
-  async close(): Promise<DataFile[]> {
+  async close(): Promise<PackedDataFiles> {
     await this.end();
     return this.closed;
   }
@@ -111,7 +112,7 @@ export class QuarantineWriter {
   async end(): Promise<void> {
     for (const [key, stage] of this.open) {
       stage.flush();
-      this.closed.push(...(await stage.series.close()));
+      for (const file of await stage.series.close()) this.closed.add(file);
       this.open.delete(key);
     }
   }

@@ -1,5 +1,5 @@
 import type { FileIO } from '../../storage/file-io.ts';
-import type { BatchTask, TargetTable, WrittenFile } from './batch-task.ts';
+import type { BatchTask, TargetTable, WrittenFiles } from './batch-task.ts';
 import { FileNaming } from './data-file-series.ts';
 import { OpenFiles } from './open-files.ts';
 import { QuarantineWriter } from './quarantine-writer.ts';
@@ -91,13 +91,14 @@ export class TableWriters {
     }
   }
 
-  async close(): Promise<WrittenFile[]> {
-    const files: WrittenFile[] = [];
+  async close(): Promise<WrittenFiles[]> {
+    const written: WrittenFiles[] = [];
     await writeSpill(this.shared.spill);
     for (const writer of this.all()) {
-      for (const file of await writer.close()) files.push({ table: writer.target.table, file });
+      const files = await writer.close();
+      if (files.length > 0) written.push({ table: writer.target.table, files });
     }
-    return files;
+    return written;
   }
 
   async abort(): Promise<void> {

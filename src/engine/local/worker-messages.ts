@@ -1,5 +1,6 @@
 /** What the coordinator and its worker threads say to each other. Plain values only. */
 import type { OAuthToken } from '../../core/oauth-token.ts';
+import { PackedDataFiles, type PlainDataFiles } from '../../core/packed-data-files.ts';
 import type { RegisteredSchema } from '../../core/value-format.ts';
 import { messageOf, type PlainSluiceError, SluiceError } from '../../errors.ts';
 import type { KafkaLogLine } from '../../kafka/cluster.ts';
@@ -26,8 +27,25 @@ export type FromWorker =
   | { kind: 'tokenWanted'; id: number; refused: string | undefined }
   /** Records were written with this schema of the registry. */
   | { kind: 'schemaWanted'; id: number; schemaId: number }
-  | { kind: 'done'; result: BatchTaskResult }
+  | { kind: 'done'; result: PlainTaskResult }
   | { kind: 'failed'; error: PlainSluiceError };
+
+/** A result with its files as bytes, which are handed over and not copied. */
+export interface PlainTaskResult extends Omit<BatchTaskResult, 'files'> {
+  files: { table: string; files: PlainDataFiles }[];
+}
+
+/** The result as it crosses, and the buffers that go with it: the result given is of no use any more. */
+export function toPlainResult(result: BatchTaskResult): { plain: PlainTaskResult; buffers: ArrayBuffer[] } {
+  const files = result.files.map((written) => ({ table: written.table, files: written.files.toPlain() }));
+  const buffers = files.flatMap((written) => written.files.blocks.map(({ buffer }) => buffer as ArrayBuffer));
+  return { plain: { ...result, files }, buffers };
+}
+
+export function fromPlainResult(plain: PlainTaskResult): BatchTaskResult {
+  const files = plain.files.map(({ table, files }) => ({ table, files: new PackedDataFiles(files) }));
+  return { ...plain, files };
+}
 
 /** Anything that was thrown as an error that can cross. */
 export function asSluiceError(error: unknown, what: string): SluiceError {

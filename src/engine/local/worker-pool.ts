@@ -8,7 +8,13 @@ import { isAbandoned } from './abandoned.ts';
 import type { BatchTask, BatchTaskResult } from './batch-task.ts';
 import type { SchemaLookup } from './row-decoders.ts';
 import { runBatchTask } from './run-batch-task.ts';
-import { asSluiceError, type FromWorker, type ToWorker, type WorkerSetup } from './worker-messages.ts';
+import {
+  asSluiceError,
+  type FromWorker,
+  fromPlainResult,
+  type ToWorker,
+  type WorkerSetup,
+} from './worker-messages.ts';
 
 /** V8 would take up to 64 MB a thread for new objects, beside the memory that a pipeline was given. */
 const YOUNG_GENERATION_MB = 12;
@@ -195,7 +201,7 @@ class Thread {
     const pending = this.pending;
     this.pending = undefined;
     this.worker.unref();
-    if (message.kind === 'done') pending?.resolve(message.result);
+    if (message.kind === 'done') pending?.resolve(fromPlainResult(message.result));
     else pending?.reject(SluiceError.fromPlain(message.error));
   }
 

@@ -8,7 +8,13 @@ import { Failpoints } from '../failpoint.ts';
 import { abandoned } from './abandoned.ts';
 import type { BatchTask } from './batch-task.ts';
 import { runBatchTask } from './run-batch-task.ts';
-import { asSluiceError, type FromWorker, type ToWorker, type WorkerSetup } from './worker-messages.ts';
+import {
+  asSluiceError,
+  type FromWorker,
+  type ToWorker,
+  toPlainResult,
+  type WorkerSetup,
+} from './worker-messages.ts';
 
 /** Progress is told at most this often. */
 const PROGRESS_INTERVAL_MS = 100;
@@ -20,7 +26,7 @@ let lastQuestion = 0;
 /** What the coordinator was asked and has not answered yet. */
 const questions = new Map<number, { resolve(answer: never): void; reject(error: SluiceError): void }>();
 
-const send = (message: FromWorker): void => port.postMessage(message);
+const send = (message: FromWorker, buffers: ArrayBuffer[] = []): void => port.postMessage(message, buffers);
 
 port.on('message', (message: ToWorker) => {
   if (message.kind === 'abort') running?.abort(abandoned());
@@ -59,7 +65,8 @@ async function run(task: BatchTask): Promise<void> {
       },
     });
     send({ kind: 'progress', records, bytes });
-    send({ kind: 'done', result });
+    const { plain, buffers } = toPlainResult(result);
+    send({ kind: 'done', result: plain }, buffers);
   } catch (error) {
     send({ kind: 'failed', error: asSluiceError(error, 'a worker failed').toPlain() });
   } finally {

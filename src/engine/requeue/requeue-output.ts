@@ -67,7 +67,7 @@ export class RequeueOutput {
   async flush(): Promise<void> {
     this.host.failpoints.hit('requeue-write');
     for (const [table, pending] of this.pending) {
-      const files = await pending.writer.close();
+      const files = [...(await pending.writer.close())];
       this.pending.delete(table);
       this.host.failpoints.hit('requeue-after-write');
       await this.commit(pending, files);

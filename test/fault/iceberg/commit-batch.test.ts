@@ -69,7 +69,7 @@ async function expectWhole(expectedFiles: string[]): Promise<TableMetadata> {
   return metadata;
 }
 
-const pathOf = (batch: BatchCommit): string => batch.files[0].filePath;
+const pathOf = (batch: BatchCommit): string => [...batch.files][0].filePath;
 
 async function commitAll(count: number, from = 0): Promise<BatchCommit[]> {
   const batches: BatchCommit[] = [];

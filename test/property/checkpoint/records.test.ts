@@ -18,10 +18,10 @@ import {
   parseInitialOffsets,
   parseOffsetLog,
 } from '../../../src/checkpoint/spark-format.ts';
-import type { DataFile, PartitionValue } from '../../../src/core/data-file.ts';
 import { parseJson64, stringifyJson64 } from '../../../src/core/json64.ts';
 import type { OffsetMap } from '../../../src/core/offset-range.ts';
 import { doneOf, planOf, preparedOf } from '../../support/checkpoint.ts';
+import { dataFile, long } from '../../support/data-file-arbitrary.ts';
 
 const ODD_TOPICS = [
   '__proto__',
@@ -60,79 +60,6 @@ const offsetMap: fc.Arbitrary<OffsetMap> = fc
     { minLength: 1, maxLength: 6, selector: (t) => t[0] },
   )
   .map((entries) => new Map(entries.map(([t, ps]) => [t, new Map(ps)])));
-
-const long = fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n);
-const byId = <T>(value: fc.Arbitrary<T>) =>
-  fc
-    .uniqueArray(fc.tuple(fc.nat(2 ** 31 - 1), value), { maxLength: 5, selector: (e) => e[0] })
-    .map((e) => new Map(e));
-const bytes = fc.uint8Array({ maxLength: 20 });
-const partitionValue: fc.Arbitrary<PartitionValue> = fc.oneof(
-  fc.constantFrom(
-    null,
-    true,
-    false,
-    Number.NaN,
-    -0,
-    0,
-    Number.POSITIVE_INFINITY,
-    Number.NEGATIVE_INFINITY,
-    2 ** 60,
-    -(2 ** 63),
-    1e300,
-    5e-324,
-    5,
-    5n,
-  ),
-  fc.double(),
-  fc.integer(),
-  long,
-  fc.string({ unit: 'binary' }),
-  bytes,
-);
-const dataFile: fc.Arbitrary<DataFile> = fc.record(
-  {
-    content: fc.constantFrom(0 as const, 1 as const, 2 as const),
-    filePath: fc.string(),
-    fileFormat: fc.constantFrom('PARQUET' as const, 'AVRO' as const, 'ORC' as const, 'PUFFIN' as const),
-    partition: fc.array(partitionValue, { maxLength: 4 }),
-    specId: fc.nat(),
-    sortOrderId: fc.nat(),
-    equalityIds: fc.array(fc.nat(), { maxLength: 3 }),
-    keyMetadata: bytes,
-    referencedDataFile: fc.string(),
-    contentOffset: long,
-    contentSizeInBytes: long,
-    firstRowId: long,
-    recordCount: long,
-    fileSizeInBytes: long,
-    columnSizes: byId(long),
-    valueCounts: byId(long),
-    nullValueCounts: byId(long),
-    nanValueCounts: byId(long),
-    lowerBounds: byId(bytes),
-    upperBounds: byId(bytes),
-    splitOffsets: fc.array(long, { maxLength: 3 }),
-  },
-  {
-    requiredKeys: [
-      'content',
-      'filePath',
-      'fileFormat',
-      'partition',
-      'specId',
-      'recordCount',
-      'fileSizeInBytes',
-      'columnSizes',
-      'valueCounts',
-      'nullValueCounts',
-      'nanValueCounts',
-      'lowerBounds',
-      'upperBounds',
-      'splitOffsets',
-    ],
-  },
-) as fc.Arbitrary<DataFile>;
 
 describe('what is written comes back', () => {
   it("offset maps, in Spark's two files", () => {

@@ -49,7 +49,7 @@ async function write(blocks: TestRecord[][], target: TargetTable, io: MemoryFile
     table.append(block, 0, records.length);
     await table.settle(64 * 1024);
   }
-  return table.close();
+  return [...(await table.close())];
 }
 
 describe('TableWriter', () => {
@@ -151,7 +151,7 @@ describe('QuarantineWriter', () => {
       { rowGroupBytes: 1024 * 1024, keepBytes: 1024 },
     );
     quarantine.append(block, block.excluded[0]);
-    const files = await quarantine.close();
+    const files = [...(await quarantine.close())];
     expect(files.map((f) => [f.recordCount, f.partition])).toEqual([[1n, [Math.floor(NOW / 86_400_000)]]]);
     await readColumns(
       io,

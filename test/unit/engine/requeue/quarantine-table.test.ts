@@ -79,7 +79,7 @@ async function setAside(
     lastRecorded: null,
   });
   await commitBatch(commitContext(catalog, io, clock), commit);
-  return files;
+  return [...files];
 }
 
 async function shown(filter: RecordFilter = {}, limit = 100): Promise<ShownRecord[]> {
