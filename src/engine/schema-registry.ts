@@ -45,6 +45,11 @@ export class SchemaRegistry {
     );
   }
 
+  /** Does it know the subject? Throws what RegistryClient throws. */
+  async has(subject: string): Promise<boolean> {
+    return (await (await this.connected()).latest(subject, this.stop)) !== null;
+  }
+
   async close(): Promise<void> {
     (await this.client?.catch(() => undefined))?.close();
   }

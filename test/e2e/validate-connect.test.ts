@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { FakeRegistry } from '../support/fake-registry.ts';
 import { createTopic, fillOdd } from '../support/fault-topics.ts';
 import { useKafka } from '../support/kafka.ts';
 import { Produced } from '../support/produced.ts';
@@ -131,6 +132,48 @@ describe('validate --connect', () => {
     const pipeline = begin({ bootstrap: '127.0.0.1:9', source: { 'kafka.request.deadline': '1 second' } });
     const { checks } = await validate(pipeline);
     expect(checks[0].message).toContain('(kafka.request.deadline)');
+  });
+
+  it('asks the registry also where no table needs it, and names its fault in time', async () => {
+    const schema = JSON.stringify({
+      type: 'record',
+      name: 'Order',
+      fields: [{ name: 'id', type: 'long' }],
+    });
+    const registry = await FakeRegistry.start([{ id: 7, subject: `${topic}-value`, version: 1, schema }]);
+    try {
+      const avro = (url: string): Partial<TestPipelineOptions> => ({
+        table: { layout: 'typed', value: { format: 'avro' } },
+        more: `registry: { schema.registry.url: "${url}" }`,
+      });
+      const well = await validate(begin(avro(registry.url)));
+      expect(well).toMatchObject({ code: 0, failed: {} });
+      expect(well.text('registry')?.found).toBe(`answers, has ${topic}-value`);
+
+      const table = { layout: 'typed', value: { format: 'avro', schema: 'id BIGINT' } } as const;
+      registry.always = (response) => void response.writeHead(401).end('{}');
+      const refused = await validate(begin({ ...avro(registry.url), table }));
+      expect(refused).toMatchObject({ failed: { registry: 'REGISTRY_AUTH' } });
+      expect(refused.text('tables')?.result).toBe('skipped');
+
+      await registry.down();
+      const gone = await validate(begin({ ...avro(registry.url), table }), '--timeout', '1500ms');
+      expect(gone).toMatchObject({ code: 69, failed: { registry: 'REGISTRY_UNREACHABLE' } });
+      expect(gone.text('registry')?.message).toContain('ECONNREFUSED');
+    } finally {
+      await registry.down();
+    }
+  });
+
+  it('finds two rules that cannot share a table, and counts one that they share once', async () => {
+    const other = await createTopic(bootstrap, 'connect-other', 1);
+    const typed = (schema: string) => ({ layout: 'typed', value: { format: 'json', schema } });
+    const intoTable = 'silver.shared';
+    const shared = begin({ topics: [topic, other], intoTable, table: typed('a INT') });
+    expect((await validate(shared)).text('tables')?.found).toBe('2 tables to be created by the first run');
+    const rules = [{ match: topic, table: intoTable, ...typed('b INT') }];
+    const apart = begin({ topics: [topic, other], intoTable, table: typed('a INT'), rules });
+    expect((await validate(apart)).failed).toEqual({ 'table silver.shared': 'TABLE_INCOMPATIBLE' });
   });
 
   it.skipIf(process.platform !== 'linux')(

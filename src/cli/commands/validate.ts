@@ -21,7 +21,7 @@ interface ValidateFlags extends PipelineFlags {
 export function command(context: CliContext): Command {
   return withPipelineOptions(new Command())
     .description('Check a pipeline file. All faults are shown at once, with file, line and column.')
-    .addOption(new Option('--connect', 'also ask the brokers, the catalog and the storage'))
+    .addOption(new Option('--connect', 'also ask the brokers, the catalog, the storage and the registry'))
     .addOption(timeoutOption('10s', 'how long all of --connect may take'))
     .addOption(new Option('--strict', 'take warnings for faults'))
     .addHelpText(
@@ -34,8 +34,8 @@ Examples:
   sluice validate -o json                     faults and warnings, for programs
 
 --connect tries everything at once and tells of each: brokers, topics and the right to read them, warehouse and
-checkpoint (a small file is written and deleted), the checkpoint's state, the catalog, the tables. The exit code is that
-of the first that failed.`,
+checkpoint (a small file is written and deleted), the checkpoint's state, the catalog, the Schema Registry where one is
+needed, the tables. The exit code is that of the first that failed.`,
     )
     .action((flags: ValidateFlags) => validate(context, flags));
 }

@@ -15,6 +15,7 @@ import { catalogExists, catalogPlace, withCatalog } from '../catalog-view.ts';
 import { openCheckpointReadOnly } from '../checkpoint-view.ts';
 import type { CliContext } from '../context.ts';
 import { CheckResults, type Deadline } from './check-result.ts';
+import { impatient } from './registry-check.ts';
 import { assertWritable } from './storage-checks.ts';
 
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
@@ -42,7 +43,7 @@ export async function checkCatalog(config: PipelineConfig, deadline: Deadline): 
 }
 
 /**
- * Would the tables of the topics be opened, each by itself: created where they are missing, taken as they are, still those
+ * Would the tables of the topics be opened: created where they are missing, taken as they are, still those
  * that the checkpoint has written?
  */
 export async function checkTables(
@@ -62,7 +63,13 @@ export async function checkTables(
       const checkpoint = await openCheckpointReadOnly(config, context).catch(() => null);
       const look = (catalog: Catalog): Promise<void> =>
         tryRoutes(
-          { config, catalog, checkpoint, results, stop: controller.signal },
+          {
+            config,
+            catalog,
+            checkpoint,
+            results,
+            registry: new SchemaRegistry(impatient(config.registry, deadline), controller.signal),
+          },
           routeTopics(topics, config.tables),
         );
       if (catalogExists(config)) await withCatalog(config, ({ catalog }) => look(catalog));
@@ -82,22 +89,21 @@ interface Trial {
   /** Null where it cannot be read, which is told elsewhere. */
   checkpoint: Checkpoint | null;
   results: CheckResults;
-  stop: AbortSignal;
+  registry: SchemaRegistry;
 }
 
 async function tryRoutes(trial: Trial, routes: readonly TopicRoute[]): Promise<void> {
-  const { config, catalog, checkpoint, results, stop } = trial;
-  const registry = new SchemaRegistry(config.registry, stop);
-  let there = 0;
-  let toCreate = 0;
+  const { config, catalog, checkpoint, results, registry } = trial;
+  // One for all of them: two rules that cannot share a table meet in it as they would in the run.
+  const attempt = new TrialCatalog(catalog, {
+    now: Date.now,
+    randomUuid: randomUUID,
+    locationOf: (identifier) => tableLocation(config, identifier),
+  });
+  const names = new Set<string>();
   let failed = 0;
   try {
     for (const route of routes) {
-      const attempt = new TrialCatalog(catalog, {
-        now: Date.now,
-        randomUuid: randomUUID,
-        locationOf: (identifier) => tableLocation(config, identifier),
-      });
       try {
         const { loaded } = await openTargetTables(
           {
@@ -113,8 +119,7 @@ async function tryRoutes(trial: Trial, routes: readonly TopicRoute[]): Promise<v
           [route],
         );
         for (const table of loaded.values()) assertWritable(placeOf(table));
-        toCreate += attempt.created.size;
-        there += loaded.size - attempt.created.size;
+        for (const name of loaded.keys()) names.add(name);
       } catch (error) {
         failed++;
         results.failed(`table ${route.table}`, error);
@@ -123,7 +128,9 @@ async function tryRoutes(trial: Trial, routes: readonly TopicRoute[]): Promise<v
   } finally {
     await registry.close();
   }
-  if (failed === 0) results.ok('tables', tablesText(there, toCreate));
+  if (failed > 0) return;
+  const toCreate = [...names].filter((name) => attempt.created.has(name)).length;
+  results.ok('tables', tablesText(names.size - toCreate, toCreate));
 }
 
 function tablesText(there: number, toCreate: number): string {
