@@ -153,8 +153,9 @@ export class DocumentKind extends JsonScanner {
   /** The name between the quotes of [at, end). */
   private name(at: number, end: number): string {
     const { data } = this;
-    const escaped = data.indexOf(BACKSLASH, at + 1);
-    if (escaped === -1 || escaped >= end) return utf8.decode(data.subarray(at + 1, end - 1));
+    // Within the name: a search of the whole document for each of its names would take for ever.
+    const inner = data.subarray(at + 1, end - 1);
+    if (!inner.includes(BACKSLASH)) return utf8.decode(inner);
     return JSON.parse(utf8.decode(data.subarray(at, end))) as string;
   }
 }

@@ -288,7 +288,11 @@ export function keyOf(partition: readonly PartitionValue[]): string {
   for (const value of partition) {
     if (value === null) key += 'n;';
     else if (value instanceof Uint8Array) key += `b${Buffer.from(value).toString('hex')};`;
-    else key += `${typeof value}${String(value).length}:${value};`;
+    else {
+      // Readers tell the two zeros apart: a file of 0.0 in the partition -0.0 would be passed over.
+      const text = Object.is(value, -0) ? '-0' : String(value);
+      key += `${typeof value}${text.length}:${text};`;
+    }
   }
   return key;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Partitioner, type PartitionRun } from '../../../src/engine/local/partitioner.ts';
+import { keyOf, Partitioner, type PartitionRun } from '../../../src/engine/local/partitioner.ts';
 import { RowBlock } from '../../../src/engine/local/row-block.ts';
 import { bronzeTarget, columnsOf, type TestRecord, topicTargets } from '../../support/blocks.ts';
 
@@ -33,6 +33,11 @@ function nextRun(partitioner: Partitioner, block: RowBlock, from: number, until:
 }
 
 describe('Partitioner', () => {
+  it('tells partitions apart that look alike: the two zeros, a number and its text, null', () => {
+    const alike = [[0], [-0], ['0'], [0n], [null], ['null'], [Buffer.from('0')], [Number.NaN], ['NaN']];
+    expect(new Set(alike.map(keyOf)).size).toBe(alike.length);
+  });
+
   it('makes one run of an hour and a new one where the hour changes', () => {
     const base = Date.UTC(2026, 6, 14, 23);
     const runs = runsOf(

@@ -178,6 +178,16 @@ describe('inference', () => {
     expect(inferenceOf([`{"a":${'['.repeat(600)}1${']'.repeat(600)}}`]).report().skipped).toBe(1);
   });
 
+  it('takes time in proportion to a document of very many names, with escapes among them or not', () => {
+    const names = Array.from({ length: 60_000 }, (_, i) => `"k${i}":1`);
+    expect(inferenceOf([`{${names.join()}}`]).report().leftOut).toBe(59_000);
+    expect(
+      inferenceOf([`{"plain":1,"e\\u0061":{"plain":2},"t":"\\\\"}`])
+        .result()
+        ?.fields.map((f) => f.name),
+    ).toEqual(['plain', 'ea', 't']);
+  });
+
   it('tells integers of 32 bits apart where it is asked to', () => {
     const inference = inferenceOf([
       '{"a":2147483647,"b":-2147483648,"c":2147483648,"d":-2147483649,"e":[1,3000000000],"f":[1],"g":1}',
