@@ -1,4 +1,5 @@
 import { type LevelWithSilent, pino } from 'pino';
+import { parseJson64, stringifyJson64 } from '../core/json64.ts';
 import type { Out } from './context.ts';
 
 export type LogFormat = 'json' | 'text';
@@ -41,12 +42,12 @@ export function createLog(options: LogOptions): Log {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-/** `09:05:06 warn  message  key=value`. */
+/** `09:05:06 warn  message  key=value`. Lists are for programs: what a person needs of them is in the message. */
 function textLine(json: string): string {
-  const { level, time, message, ...context } = JSON.parse(json) as Record<string, unknown>;
-  const facts = Object.entries(context).map(
-    ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  );
+  const { level, time, message, ...context } = parseJson64(json) as Record<string, unknown>;
+  const facts = Object.entries(context)
+    .filter(([, value]) => !Array.isArray(value))
+    .map(([key, value]) => `${key}=${typeof value === 'string' ? value : stringifyJson64(value)}`);
   const end = facts.length === 0 ? '' : `  ${facts.join(' ')}`;
   return `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${String(message)}${end}\n`;
 }

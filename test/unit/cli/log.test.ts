@@ -39,6 +39,12 @@ describe('createLog', () => {
     expect(written[3]).toMatch(/^\d\d:\d\d:\d\d error no facts\n$/);
   });
 
+  it('shows snapshot ids to people as they are, and no lists that the message has told of', () => {
+    const { log: it_, written } = log('text');
+    it_.info('2 columns were added: a INT, b INT', { snapshotId: 4642858166621828009n, added: ['a', 'b'] });
+    expect(written[1]).toMatch(/ 2 columns were added: a INT, b INT {2}snapshotId=4642858166621828009\n$/);
+  });
+
   it('leaves out what is below its level', () => {
     const { log: it_, written } = log('json', 'warn');
     it_.debug('a');
