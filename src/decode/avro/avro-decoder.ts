@@ -41,16 +41,15 @@ export interface AvroDecoder extends ValueDecoder {
 
 const FRAME_BYTES = { confluent: CONFLUENT_FRAME, plain: 0, singleObject: SINGLE_OBJECT_FRAME } as const;
 
-/** Plans that are kept from block to block; those that the last block did not use go first. */
+/** Plans that are kept from block to block; beyond it, those that the next block does not need go. */
 const MAX_PLANS = 1000;
+const NO_PLANS: ReadonlyMap<number, Plan> = new Map();
 
 interface Plan {
   /** Of the registry; null where there is none. */
   readonly id: number | null;
   readonly op: Op;
   readonly leastBytes: number;
-  /** The number of the block that used it last. */
-  block: number;
 }
 
 /**
@@ -86,7 +85,6 @@ class ColumnarAvroDecoder implements AvroDecoder {
   private readonly fingerprint: Uint8Array | null = null;
   private readonly frameBytes: number;
   private readonly input = new AvroInput();
-  private block = 0;
   private last: Plan | null = null;
 
   constructor(columns: readonly NestedField[], format: AvroFormat) {
@@ -112,7 +110,7 @@ class ColumnarAvroDecoder implements AvroDecoder {
       );
     const writer = configuredSchema(format.writerSchema, 'writer');
     if (format.framing === 'singleObject') this.fingerprint = schemaFingerprint(writer);
-    this.only = { id: null, block: 0, ...this.compiler.compile(writer, this.reader) };
+    this.only = { id: null, ...this.compiler.compile(writer, this.reader) };
   }
 
   get byteLength(): number {
@@ -130,11 +128,12 @@ class ColumnarAvroDecoder implements AvroDecoder {
   }
 
   missingSchemas(values: BytesVector): readonly number[] {
-    return this.only === null ? this.missing.of(values, this.plans) : [];
+    if (this.only !== null) return [];
+    if (this.plans.size > MAX_PLANS) this.forgetPlans(values);
+    return this.missing.of(values, this.plans);
   }
 
   decode(values: BytesVector): void {
-    this.block++;
     this.pass(values);
     if (!this.texts.every(isValidText)) {
       // Rare: the rows at fault are found by looking at each text.
@@ -144,7 +143,6 @@ class ColumnarAvroDecoder implements AvroDecoder {
     }
     for (const column of this.texts) column.seal(0);
     this.missing.forget();
-    this.forgetPlans();
   }
 
   private pass(values: BytesVector): void {
@@ -200,7 +198,6 @@ class ColumnarAvroDecoder implements AvroDecoder {
     if (this.last?.id === id) return this.last;
     const plan = this.plans.get(id);
     if (plan !== undefined) {
-      plan.block = this.block;
       this.last = plan;
       return plan;
     }
@@ -252,18 +249,19 @@ class ColumnarAvroDecoder implements AvroDecoder {
     try {
       if (schema.type !== 'AVRO') throw new AvroSchemaFault('', `it is a schema of type ${schema.type}`);
       const writer = parseAvroSchema(schema.schema, schema.references);
-      return { id, block: this.block, ...this.compiler.compile(writer, this.reader) };
+      return { id, ...this.compiler.compile(writer, this.reader) };
     } catch (e) {
       // Schemas that hold one another in a long row may ask for more stack than there is.
       if (!(e instanceof AvroSchemaFault) && !(e instanceof RangeError)) throw e;
       const op = new FaultOp('AVRO_RESOLUTION', `schema ${id} of the registry cannot be used: ${e.message}`);
-      return { id, block: this.block, op, leastBytes: 0 };
+      return { id, op, leastBytes: 0 };
     }
   }
 
-  private forgetPlans(): void {
-    if (this.plans.size <= MAX_PLANS) return;
-    for (const [id, plan] of this.plans) if (plan.block !== this.block) this.plans.delete(id);
+  /** Not after a block: it may be a part of one, and the other parts need plans of their own. */
+  private forgetPlans(values: BytesVector): void {
+    const needed = new Set(this.missing.of(values, NO_PLANS));
+    for (const id of this.plans.keys()) if (!needed.has(id)) this.plans.delete(id);
     this.last = null;
   }
 }

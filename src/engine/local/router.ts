@@ -3,6 +3,7 @@ import type { TypedColumn } from '../../columns/create-column.ts';
 import type { RecordColumns } from '../../columns/record-columns.ts';
 import type { NestedField } from '../../core/schema.ts';
 import type { RegisteredSchema, ValueFormat } from '../../core/value-format.ts';
+import type { recordName } from '../../decode/avro/record-name.ts';
 import { createDecoder, takesSchemas } from '../../decode/create-decoder.ts';
 import type { ValueDecoder } from '../../decode/value-decoder.ts';
 import { SluiceError } from '../../errors.ts';
@@ -52,7 +53,7 @@ export class Router {
 
   static async create(topic: string, plan: RoutePlan, quarantine: TargetTable): Promise<Router> {
     const keys =
-      plan.by === '$recordName' ? new RecordNames() : await FieldValues.create(plan.by, plan.format);
+      plan.by === '$recordName' ? await RecordNames.create() : await FieldValues.create(plan.by, plan.format);
     return new Router(topic, plan, keys, quarantine);
   }
 
@@ -230,8 +231,19 @@ class RecordNames implements RouteKeys {
   bytes: Uint8Array = new Uint8Array(0);
   from = 0;
   until = 0;
+  private readonly nameOf: typeof recordName;
   private readonly names = new Map<number, Uint8Array | null>();
+  /** Of the registry, and no Avro schemas that can be used: why. */
+  private readonly unusable = new Map<number, string>();
   private columns: RecordColumns | undefined;
+
+  private constructor(nameOf: typeof recordName) {
+    this.nameOf = nameOf;
+  }
+
+  static async create(): Promise<RecordNames> {
+    return new RecordNames((await import('../../decode/avro/record-name.ts')).recordName);
+  }
 
   missing(columns: RecordColumns): readonly number[] {
     const ids = new Set<number>();
@@ -243,7 +255,9 @@ class RecordNames implements RouteKeys {
   }
 
   learn(id: number, schema: RegisteredSchema | null): void {
-    this.names.set(id, schema === null ? null : Buffer.from(recordName(schema.schema), 'utf8'));
+    const name = schema === null ? null : this.nameOf(schema);
+    this.names.set(id, name === null || 'unusable' in name ? null : Buffer.from(name.fullName, 'utf8'));
+    if (name !== null && 'unusable' in name) this.unusable.set(id, name.unusable);
   }
 
   load(columns: RecordColumns): void {
@@ -269,6 +283,9 @@ class RecordNames implements RouteKeys {
       return { row, reason: 'BAD_MAGIC', field: 'value', message };
     }
     if (this.names.get(id) !== null) return undefined;
+    const why = this.unusable.get(id);
+    if (why !== undefined)
+      return { row, reason: 'AVRO_RESOLUTION', field: 'value', message: why, schemaId: id };
     const message = `the registry does not know schema ${id}`;
     return { row, reason: 'UNKNOWN_SCHEMA_ID', field: 'value', message, schemaId: id };
   }
@@ -280,12 +297,4 @@ function frameId({ values }: RecordColumns, row: number): number | null {
   const { data } = values;
   if (values.starts[row + 1] - at < 5 || data[at] !== 0) return null;
   return (data[at + 1] << 24) | (data[at + 2] << 16) | (data[at + 3] << 8) | data[at + 4];
-}
-
-/** `namespace.Name`; the empty text for a schema that is no record. */
-function recordName(schema: string): string {
-  const parsed = JSON.parse(schema) as { type?: string; name?: string; namespace?: string } | string;
-  if (typeof parsed === 'string' || parsed.type !== 'record' || parsed.name === undefined) return '';
-  const { name, namespace } = parsed;
-  return name.includes('.') || namespace === undefined || namespace === '' ? name : `${namespace}.${name}`;
 }

@@ -265,15 +265,26 @@ describe('a typed table that follows its records', () => {
       { id: 1, subject, version: 1, schema: good },
       { id: 2, subject, version: 2, schema: recursive },
       { id: 3, subject, version: 3, schema: '{"type":"object"}', schemaType: 'JSON' },
+      {
+        id: 4,
+        subject,
+        version: 4,
+        schema: '{"type":"record","name":"E","fields":[{"name":"id","type":"F"}]}',
+      },
     ]);
     try {
       const more = `registry: { schema.registry.url: "${registry.url}" }`;
-      await world.send(framed(1, hex('02')), framed(2, hex('04 02 06 00')), framed(3, '{}'));
+      await world.send(
+        framed(1, hex('02')),
+        framed(2, hex('04 02 06 00')),
+        framed(3, '{}'),
+        framed(4, hex('02')),
+      );
       world.make({ value: { format: 'avro', schema: 'id BIGINT' }, evolve: 'widen' }, { more });
       const { summary, log } = await world.pipeline.run();
-      expect(summary).toMatchObject({ records: 3, quarantined: 2 });
+      expect(summary).toMatchObject({ records: 4, quarantined: 3 });
       expect(plainRows(await world.rows())).toEqual([{ id: 1n }]);
-      expect((await world.faults()).map((fault) => fault.split(' ')[0])).toEqual(['1', '2']);
+      expect((await world.faults()).map((fault) => fault.split(' ')[0])).toEqual(['1', '2', '3']);
       expect(log.join('\n')).toMatch(/schema 2 .*holds itself/);
     } finally {
       await registry.down();

@@ -133,14 +133,22 @@ describe('the wire format of the registry', () => {
   it('forgets plans that are not used when there are too many, and asks for them again', () => {
     const decoder = createAvroDecoder(FIELDS, confluent());
     for (let id = 0; id < 1200; id++) decoder.addSchema(registered(id, CITY));
-    expect(decoded(decoder, [framed(5, north), framed(900, north)])).toEqual({
-      rows: ['North', 'North'],
-      faults: [],
-    });
+    const block = [framed(5, north), framed(900, north)];
+    expect(decoder.missingSchemas(valuesOf(block))).toEqual([]);
+    expect(decoded(decoder, block)).toEqual({ rows: ['North', 'North'], faults: [] });
     expect(
       decoder.missingSchemas(valuesOf([framed(5, north), framed(6, north), framed(900, north)])),
     ).toEqual([6]);
     expect(decoded(decoder, [framed(900, north)])).toMatchObject({ faults: [] });
+  });
+
+  it('keeps the plans of a block whose records are decoded in parts', () => {
+    const decoder = createAvroDecoder(FIELDS, confluent());
+    const block = Array.from({ length: 1500 }, (_, id) => framed(id, north));
+    for (const id of decoder.missingSchemas(valuesOf(block))) decoder.addSchema(registered(id, CITY));
+    expect(decoder.missingSchemas(valuesOf(block))).toEqual([]);
+    for (const part of [block.slice(0, 700), block.slice(700)])
+      expect(decoded(decoder, part)).toEqual({ rows: part.map(() => 'North'), faults: [] });
   });
 });
 
