@@ -3,7 +3,7 @@ import { formatByteSize } from '../core/byte-size.ts';
 import { formatDuration } from '../core/duration.ts';
 import type { BatchReport, EngineHost, RunSummary } from '../engine/host.ts';
 import { SluiceError } from '../errors.ts';
-import { count, ProgressLine } from '../monitor/progress-line.ts';
+import { count, counted, ProgressLine } from '../monitor/progress-line.ts';
 import type { CliContext } from './context.ts';
 import { processHost } from './host.ts';
 import { createLog, type Log, type LogFormat, type LogLevel } from './log.ts';
@@ -112,12 +112,17 @@ export function refuseAbandoned(summary: RunSummary): void {
   );
 }
 
-/** `batch 1: 50,000 records, 28 MB in 420 ms, 119,047/s`. */
+/** `batch 1: 50,000 records, 3 of them quarantined, 28 MB in 420 ms, 119,047/s`. */
 export function batchText(report: BatchReport): string {
   const ms = report.durations.triggerExecution;
   const rate = ms > 0 ? `, ${count(Math.round((report.records * 1000) / ms))}/s` : '';
   const again = report.recovered === 'no' ? '' : ` (${report.recovered})`;
-  return `batch ${report.batchId}${again}: ${count(report.records)} records, ${formatByteSize(report.bytes)} in ${formatDuration(ms)}${rate}`;
+  return `batch ${report.batchId}${again}: ${counted(report.records, 'record')}${quarantinedText(report.quarantined)}, ${formatByteSize(report.bytes)} in ${formatDuration(ms)}${rate}`;
+}
+
+/** `, 3 of them quarantined`, or nothing. */
+export function quarantinedText(records: number): string {
+  return records > 0 ? `, ${count(records)} of them quarantined` : '';
 }
 
 function logBatch(log: Log, report: BatchReport): void {

@@ -5,6 +5,7 @@ import type { Trigger } from '../core/trigger.ts';
 import type { ErrorCode } from '../errors.ts';
 import { type LatestOffsets, partitionLag } from './lag.ts';
 import type { BatchProgress } from './progress.ts';
+import { counted } from './progress-line.ts';
 
 /**
  * How a pipeline stands, in words, the worst that applies:
@@ -292,7 +293,7 @@ function judgeProgress(input: StatusInput): Finding[] {
   if (quarantined > 0)
     findings.push({
       state: 'WARN',
-      reason: `${quarantined} records of the last batch went to the quarantine`,
+      reason: `${counted(quarantined, 'record')} of the last batch went to the quarantine; \`sluice quarantine list\` says why`,
     });
   return findings;
 }

@@ -3,11 +3,12 @@ import { formatByteSize } from '../../core/byte-size.ts';
 import { formatDuration } from '../../core/duration.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
 import type { RunSummary } from '../../engine/host.ts';
-import { count, counted } from '../../monitor/progress-line.ts';
+import { shellWord } from '../../engine/reset/reset-request.ts';
+import { counted } from '../../monitor/progress-line.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import type { LogFormat, LogLevel } from '../log.ts';
 import { loadFor, type PipelineFlags, pipelineFile, withPipelineOptions } from '../pipeline-option.ts';
-import { loadRunModules, refuseAbandoned, runHere } from '../pipeline-run.ts';
+import { loadRunModules, quarantinedText, refuseAbandoned, runHere } from '../pipeline-run.ts';
 import { parseRunEnd } from '../run-end.ts';
 import { beginsHere } from '../working-directory.ts';
 
@@ -81,11 +82,11 @@ async function run(context: CliContext, flags: RunFlags): Promise<void> {
     progressLine: logFormat === 'text' && flags.logLevel !== 'silent',
   };
   const summary = await runHere(context, config, options, modules);
-  print(context, flags.output, summary);
+  print(context, flags, summary);
   refuseAbandoned(summary);
 }
 
-function print(context: CliContext, output: OutputFormat, summary: RunSummary): void {
+function print(context: CliContext, { output, config }: RunFlags, summary: RunSummary): void {
   if (output === 'json') {
     context.stdout.write(`${stringifyJson64(summary)}\n`);
     return;
@@ -96,8 +97,10 @@ function print(context: CliContext, output: OutputFormat, summary: RunSummary): 
     asked: 'stopped as asked',
     abandoned: 'stopped, the last batch abandoned',
   }[stopped];
-  const odd = quarantined > 0 ? `, ${count(quarantined)} of them quarantined` : '';
+  const odd = quarantinedText(quarantined);
+  const same = config === undefined ? '' : ` -c ${shellWord(config)}`;
+  const why = quarantined > 0 ? `what was set aside, and why: sluice quarantine list${same}\n` : '';
   context.stdout.write(
-    `${how}: ${counted(batches, 'batch', 'batches')}, ${counted(records, 'record')}${odd}, ${formatByteSize(bytes)} in ${formatDuration(seconds * 1000)}\n`,
+    `${how}: ${counted(batches, 'batch', 'batches')}, ${counted(records, 'record')}${odd}, ${formatByteSize(bytes)} in ${formatDuration(seconds * 1000)}\n${why}`,
   );
 }

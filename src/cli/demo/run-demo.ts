@@ -16,7 +16,14 @@ import { catalogPlace, withCatalog } from '../catalog-view.ts';
 import { dataTables, openCheckpointReadOnly } from '../checkpoint-view.ts';
 import type { CliContext, Out, OutputFormat } from '../context.ts';
 import { loadFor } from '../pipeline-option.ts';
-import { batchText, loadRunModules, type RunModules, refuseAbandoned, runHere } from '../pipeline-run.ts';
+import {
+  batchText,
+  loadRunModules,
+  quarantinedText,
+  type RunModules,
+  refuseAbandoned,
+  runHere,
+} from '../pipeline-run.ts';
 import { refuseDifferences } from '../verify-text.ts';
 import { AD_TOPICS } from './ad-events.ts';
 import { type DemoTable, demoReport, removeReport, reportPath, writeReport } from './demo-report.ts';
@@ -173,7 +180,7 @@ async function run(
   );
   refuseAbandoned(summary);
   const { records, batches, seconds, quarantined } = summary;
-  const odd = quarantined > 0 ? `, ${count(quarantined)} of them quarantined` : '';
+  const odd = quarantinedText(quarantined);
   out.write(
     fact(
       'Read',

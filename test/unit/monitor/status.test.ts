@@ -243,7 +243,7 @@ describe('buildStatus', () => {
     expect(status({ lastProgress: lastProgress({ batchDuration: 61_000 }) }).state).toBe('WARN');
     expect(
       status({ lastProgress: lastProgress({ sluice: { funnel: { quarantined: 2 } } }) }).reasons,
-    ).toEqual(['2 records of the last batch went to the quarantine']);
+    ).toEqual(['2 records of the last batch went to the quarantine; `sluice quarantine list` says why']);
   });
 
   it('the worst word wins, every reason is told', () => {
