@@ -29,7 +29,13 @@ const row = (exit: number, http: number, retryable: boolean, meaning: string, re
 
 export const ERROR_CODES = {
   // usage and configuration
-  USAGE: row(64, 400, false, 'The command line is not one that Sluice knows.', 'See `sluice --help`.'),
+  USAGE: row(
+    64,
+    400,
+    false,
+    'The command line is not one that Sluice knows.',
+    'See `--help` of the command, such as `sluice run --help`.',
+  ),
   CONFIG_INVALID: row(
     78,
     400,

@@ -21,7 +21,7 @@ export async function runProgram(argv: readonly string[], context: CliContext): 
       : argv[0] === 'help'
         ? `help: there is no command ${argv.slice(1).join(' ')}`
         : `${argv.join(' ')}: a sub-command is missing; see sluice ${argv[0]} --help`;
-    throw new SluiceError('USAGE', message.replace(/^error: /, ''));
+    throw new SluiceError('USAGE', message.replace(/^error: /, '').replace(/\n(?=\()/, ' '));
   }
 }
 

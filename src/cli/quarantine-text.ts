@@ -4,7 +4,7 @@ import { stringifyJson64 } from '../core/json64.ts';
 import type { QuarantineSummary } from '../engine/requeue/quarantine-summary.ts';
 import type { RequeueReport } from '../engine/requeue/requeue-report.ts';
 import type { ShownRecord } from '../engine/requeue/shown-record.ts';
-import { count } from '../monitor/progress-line.ts';
+import { count, counted } from '../monitor/progress-line.ts';
 import { textTable } from './text-table.ts';
 
 /** What `quarantine list` found, for people: the first `limit` reasons of each quarantine. */
@@ -12,7 +12,7 @@ export function summariesText(summaries: readonly QuarantineSummary[], limit: nu
   if (summaries.length === 0) return 'no quarantine of this pipeline holds a record\n';
   return summaries
     .map(({ quarantine, records, requeued, groups }) => {
-      const head = `${quarantine}: ${count(records)} records, ${count(requeued)} of them requeued\n`;
+      const head = `${quarantine}: ${counted(records, 'record')}, ${count(requeued)} of them requeued\n`;
       if (groups.length === 0) return head;
       const rows = groups
         .slice(0, limit)
@@ -100,17 +100,17 @@ export function reportsText(reports: readonly RequeueReport[], executed: boolean
 function reportText(report: RequeueReport): string {
   const { quarantine, executed, records, rows, already, busy, unplaced, staying, requeues, finished } =
     report;
-  const lines = [`${quarantine}: ${count(records)} records`];
+  const lines = [`${quarantine}: ${counted(records, 'record')}`];
   for (const { requeueId, table, rows: n } of finished)
     lines.push(
       executed
-        ? `  requeue ${requeueId}, which was cut off, is finished: ${count(n)} rows in ${table}`
-        : `  requeue ${requeueId} did not end: --execute finishes it first (${count(n)} rows into ${table})`,
+        ? `  requeue ${requeueId}, which was cut off, is finished: ${counted(n, 'row')} in ${table}`
+        : `  requeue ${requeueId} did not end: --execute finishes it first (${counted(n, 'row')} into ${table})`,
     );
   for (const [table, n] of Object.entries(rows))
     lines.push(`  ${count(n)} ${executed ? 'went back into' : 'would become rows of'} ${table}`);
   for (const { requeueId, snapshotId, rows: n } of requeues)
-    lines.push(`    requeue ${requeueId}: ${count(n)} rows, snapshot ${snapshotId}`);
+    lines.push(`    requeue ${requeueId}: ${counted(n, 'row')}, snapshot ${snapshotId}`);
   if (already > 0) lines.push(`  ${count(already)} had gone back before`);
   if (busy > 0) lines.push(`  ${count(busy)} belong to requeues that are not finished`);
   if (unplaced > 0) lines.push(`  ${count(unplaced)} rows say no topic, partition and offset: left alone`);

@@ -77,8 +77,15 @@ describe('sluice quarantine', () => {
     expect(shown.headers.map((h: { key: string }) => h.key)).toEqual(['trace', 'trace', '']);
     const text = await sluice(['show', `${topic}/0/3`]);
     expect(text.stdout).toContain('00000000  ');
-    const { stdout } = await sluice(['show', '--reason', 'TOO_LARGE', '--limit', '2']);
-    expect(stdout.match(/bytes of text/g)?.length).toBeGreaterThanOrEqual(2);
+    const { stdout, stderr } = await sluice(['show', '--reason', 'TOO_LARGE', '--limit', '2']);
+    expect(stdout.match(/ TOO_LARGE /g)).toHaveLength(2);
+    expect(stderr).toContain('2 are shown and there are more; --limit shows them');
+    const all = await sluice(['show', '--reason', 'TOO_LARGE', '--limit', String(BACK)]);
+    expect(all.stdout.match(/ TOO_LARGE /g)).toHaveLength(BACK);
+    expect(all.stderr).not.toContain('there are more');
+    expect((await sluice(['show', `${topic}/0/4000`])).stderr).toContain(
+      'no such record is in the quarantine',
+    );
     expect((await sluice(['show', `${topic}/0/0-1000`, '--raw'])).code).toBe(64);
     expect((await sluice(['show', `${topic}/0/4000`, '--raw'])).code).toBe(64);
     expect((await sluice(['show', 'no place'])).code).toBe(64);

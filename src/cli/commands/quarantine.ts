@@ -5,9 +5,11 @@ import type { OffsetChoice, RecordFilter } from '../../engine/requeue/quarantine
 import type { RequeueReport } from '../../engine/requeue/requeue-report.ts';
 import type { ShownRecord } from '../../engine/requeue/shown-record.ts';
 import { SluiceError } from '../../errors.ts';
+import { count } from '../../monitor/progress-line.ts';
 import type { CatalogView } from '../catalog-view.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import { loadQuietly, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+import { tableArguments } from '../table-argument.ts';
 
 interface FilterFlags extends PipelineFlags {
   reason?: string;
@@ -46,6 +48,7 @@ function listCommand(context: CliContext): Command {
     .argument(
       '[table...]',
       'namespace.name, of the table or its quarantine; all of the pipeline when left out',
+      tableArguments,
     )
     .addOption(limitOption('how many reasons to list for each table', 50))
     .addHelpText(
@@ -87,6 +90,7 @@ function requeueCommand(context: CliContext): Command {
     .argument(
       '[table...]',
       'namespace.name, of the table or its quarantine; all of the pipeline when left out',
+      tableArguments,
     )
     .addOption(
       new Option(
@@ -218,8 +222,14 @@ async function show(context: CliContext, places: string[], flags: ShowFlags): Pr
   const limit = flags.raw === true ? 2 : flags.limit;
   await withQuarantines(context, flags, [], async (names, { catalog, io }) => {
     let left = limit;
+    let more = false;
     const raw: ShownRecord[] = [];
     const print = (record: ShownRecord): void => {
+      // The one beyond the limit tells only that there are more.
+      if (left === 0) {
+        more = true;
+        return;
+      }
       if (flags.raw === true) raw.push(record);
       else
         context.stdout.write(
@@ -228,20 +238,23 @@ async function show(context: CliContext, places: string[], flags: ShowFlags): Pr
       left--;
     };
     for (const name of names) {
-      if (left === 0) break;
+      if (more) break;
       const quarantine = await QuarantineTable.open(catalog, io, name);
       const requeued = new RequeuedTable(catalog, io, requeuedNameOf(name));
       await requeued.refresh();
-      await shown.showRecords(quarantine, requeued, filter, left, print);
+      await shown.showRecords(quarantine, requeued, filter, left + 1, print);
     }
     if (flags.raw === true) writeRaw(context, raw);
-    else if (left === limit) context.stderr.write('no record of the quarantine is meant\n');
+    else if (left === limit) context.stderr.write(`${NONE_IS_MEANT}\n`);
+    else if (more) context.stderr.write(`${count(limit)} are shown and there are more; --limit shows them\n`);
   });
 }
 
+const NONE_IS_MEANT = 'no such record is in the quarantine; sluice quarantine list shows what is';
+
 function writeRaw(context: CliContext, records: readonly ShownRecord[]): void {
   const [record] = records;
-  if (record === undefined) throw new SluiceError('USAGE', '--raw: no record of the quarantine is meant');
+  if (record === undefined) throw new SluiceError('USAGE', `--raw: ${NONE_IS_MEANT}`);
   if (records.length > 1)
     throw new SluiceError(
       'USAGE',

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { formatByteSize } from '../../core/byte-size.ts';
 import { stringifyJson64 } from '../../core/json64.ts';
 import { SluiceError } from '../../errors.ts';
@@ -7,6 +7,7 @@ import { count } from '../../monitor/progress-line.ts';
 import type { CatalogView } from '../catalog-view.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import { loadQuietly, type PipelineFlags, withPipelineOptions } from '../pipeline-option.ts';
+import { tableArgument } from '../table-argument.ts';
 import { currentSnapshot, summaryOf, type TableSummary } from '../table-summary.ts';
 import { textTable } from '../text-table.ts';
 
@@ -26,25 +27,18 @@ export function command(context: CliContext): Command {
     )
     .addCommand(
       sub('show', 'Show a table: columns, partition fields, snapshot, properties.')
-        .argument('<table>', 'namespace.name', tableName)
+        .argument('<table>', 'namespace.name', tableArgument)
         .action((table: string, flags: TableFlags) => show(context, table, flags)),
     )
     .addCommand(
       sub('files', 'List the live files of a table: partition, rows, bytes.')
-        .argument('<table>', 'namespace.name', tableName)
+        .argument('<table>', 'namespace.name', tableArgument)
         .action((table: string, flags: TableFlags) => files(context, table, flags)),
     )
     .addHelpText(
       'after',
       '\nExamples:\n  sluice table list\n  sluice table show bronze.ad_clicks\n  sluice table files bronze.ad_clicks -o json',
     );
-}
-
-function tableName(text: string): string {
-  const parts = text.split('.');
-  if (parts.length < 2 || parts.includes(''))
-    throw new InvalidArgumentError('It is namespace.name, such as bronze.ad_clicks; see sluice table list.');
-  return text;
 }
 
 async function look<T>(

@@ -5,6 +5,7 @@ import type { BrokerLog } from '../../proof/broker-log.ts';
 import type { VerifyReport } from '../../proof/verify-table.ts';
 import type { CliContext, OutputFormat } from '../context.ts';
 import { loadQuietly, type PipelineFlags, timeoutOption, withPipelineOptions } from '../pipeline-option.ts';
+import { tableArguments } from '../table-argument.ts';
 import { refuseDifferences, type Unproven, verifyJson, verifyTexts } from '../verify-text.ts';
 
 interface VerifyFlags extends PipelineFlags {
@@ -19,7 +20,11 @@ export function command(context: CliContext): Command {
     .description(
       'Prove that each offset that was read is in its table, in the quarantine or a known gap, exactly once.',
     )
-    .argument('[table...]', 'namespace.name; all tables that the pipeline writes or ever wrote when left out')
+    .argument(
+      '[table...]',
+      'namespace.name; all tables that the pipeline writes or ever wrote when left out',
+      tableArguments,
+    )
     .addOption(
       new Option('--count-by <field>', 'also count the rows by a field of the JSON in the column value'),
     )

@@ -109,7 +109,7 @@ describe('what a requeue comes to', () => {
     const requeues = [{ requeueId: 'r', table: 'b.t', snapshotId: 7n, rows: 1 }];
     const finished = [{ requeueId: 'q', table: 'b.t', rows: 2 }];
     const text = reportsText([report({ executed: true, requeues, finished, busy: 4, unplaced: 5 })], true);
-    expect(text).toContain('1 went back into b.t\n    requeue r: 1 rows, snapshot 7\n');
+    expect(text).toContain('1 went back into b.t\n    requeue r: 1 row, snapshot 7\n');
     expect(text).toContain('requeue q, which was cut off, is finished: 2 rows in b.t');
     expect(text).toContain('4 belong to requeues that are not finished');
     expect(text).toContain('5 rows say no topic, partition and offset');
