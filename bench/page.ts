@@ -41,7 +41,7 @@ the context that Sluice's writer uses, and writing the pages to a file.
 ${growthTable('One commit of one data file', commits.commits)}${commits.batches === undefined ? '' : `\n${growthTable('One whole batch of `sluice run`', commits.batches)}`}`;
 }
 
-function drainRows(run: DrainResult): string {
+export function drainRows(run: DrainResult): string {
   const rows: [string, string][] = [
     ['records a second', grouped(Math.round(run.recordsPerSecond))],
     ['MB of keys and values a second', run.megabytesPerSecond.toFixed(0)],
@@ -67,10 +67,10 @@ function growthTable(title: string, growth: Growth): string {
   return `| | ${head} | ratio |\n|---|${'---|'.repeat(growth.at.length + 1)}\n| ${title} | ${row} | **${growth.ratio.toFixed(2)}** |\n`;
 }
 
-function grouped(n: number): string {
+export function grouped(n: number): string {
   return n.toLocaleString('en-US');
 }
 
-function mib(bytes: number): string {
+export function mib(bytes: number): string {
   return `${(bytes / 1048576).toFixed(0)} MiB`;
 }

@@ -2,20 +2,26 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { benchCommits } from './commits.ts';
 import { machine } from './machine.ts';
-import { type BenchOptions, parseBenchOptions, USAGE } from './options.ts';
+import { type BenchOptions, isTyped, parseBenchOptions, USAGE } from './options.ts';
 import { benchPage, PAGE } from './page.ts';
 import { benchRaw } from './raw.ts';
 import { raceMain } from './spark/main.ts';
 import { isRace, RACE_USAGE } from './spark/options.ts';
-import { keepRace } from './spark/page.ts';
+import { keepSections, withTyped } from './typed/page.ts';
+import { benchTyped } from './typed/typed.ts';
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 async function bench(options: BenchOptions): Promise<object> {
+  if (isTyped(options.scenario)) {
+    const result = { scenario: options.scenario, machine: machine(), ...(await benchTyped(options, say)) };
+    if (options.write) writeFileSync(PAGE, withTyped(pageAsItStands(), result));
+    return result;
+  }
   if (options.write) {
     const raw = await benchRaw({ ...options, limit: true }, say);
     const commits = await benchCommits(options, say);
-    writeFileSync(PAGE, keepRace(benchPage(machine(), raw, commits), pageAsItStands()));
+    writeFileSync(PAGE, keepSections(benchPage(machine(), raw, commits), pageAsItStands()));
     return { scenario: 'all', machine: machine(), raw, commits };
   }
   const head = { scenario: options.scenario, machine: machine() };

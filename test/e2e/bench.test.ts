@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { benchPage } from '../../bench/page.ts';
+import { withTyped } from '../../bench/typed/page.ts';
 import { useKafka } from '../support/kafka.ts';
 import { withCluster } from '../support/kafka-topics.ts';
 
@@ -90,6 +91,31 @@ describe('npm run bench', () => {
     expect(page).toContain('| **ratio to the limit** |');
     expect(page).toContain(`seed ${raw.machine.seed}`);
     expect(page).not.toMatch(/undefined|NaN/);
+  });
+
+  it('drains typed topics, beside DuckDB, and shows where the time goes', async () => {
+    const small = ['--records', '3001', '--partitions', '2', '--runs', '1', '--profile'];
+    const json = await resultOf('--scenario', 'typed-json', ...small);
+    const reader = { cpuSeconds: positive, recordsPerCpuSecond: positive, peakRssBytes: positive };
+    expect(json).toMatchObject({
+      ...{ scenario: 'typed-json', records: 3001, partitions: 2, valueBytes: 250, codec: 'zstd', ...DRAIN },
+      runs: [DRAIN],
+      readers: {
+        records: 3001,
+        decoder: reader,
+        duckdb: { read: reader, parquet: reader, partitioned: reader },
+      },
+      duckdbRatios: { decoder: positive, partitioned: positive, parquet: positive },
+      profile: expect.arrayContaining([{ part: 'decoding values into columns', share: positive }]),
+    });
+    const avro = await resultOf('--scenario', 'typed-avro', ...small);
+    expect(avro).toMatchObject({ scenario: 'typed-avro', records: 3001, ...DRAIN });
+    expect(avro.readers).toBeUndefined();
+    const page = withTyped(withTyped('', avro), json);
+    expect(page).toContain('## typed-avro');
+    expect(page).not.toMatch(/undefined|NaN/);
+    const names = ['typed-json', 'typed-avro'].map((payload) => `bench-${payload}-3001x250-2p-zstd`);
+    expect((await withCluster(kafka.bootstrap, (c) => c.metadata(names))).topics).toEqual([]);
   });
 
   it('says what is wrong with its options', async () => {
