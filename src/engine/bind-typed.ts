@@ -40,7 +40,10 @@ export function bindTyped(schema: Schema, rule: TableRule, columns: TypedColumns
     }
     const { prefix } = rule[part]!;
     const given = parts[part].given?.find((f) => f.name === column.name);
-    parts[part].columns.push({ ...withDefaultsOf(column, given), name: column.name.slice(prefix.length) });
+    parts[part].columns.push({
+      ...asGiven(rule, part, column, given),
+      name: column.name.slice(prefix.length),
+    });
     return { part, index: parts[part].columns.length - 1 };
   });
   for (const { given } of Object.values(parts)) faults.push(...givenFaults(schema, given ?? []));
@@ -101,30 +104,64 @@ export function firstRequired(part: DecodePart | null): string | null {
   return column === undefined ? null : `${part!.prefix}${column.name}`;
 }
 
-/** The defaults that the rule declares stand in for those that a table of an older version cannot hold. */
-function withDefaultsOf(column: NestedField, given: NestedField | undefined): NestedField {
+/**
+ * A column as the rule declares it: its defaults stand in for those that a table of an older version cannot hold, and what
+ * its own schema requires is required although the table, as those of most writers, would take a null. Under
+ * `evolve: widen` the records say what is required.
+ */
+function asGiven(
+  rule: TableRule,
+  part: 'value' | 'key',
+  column: NestedField,
+  given: NestedField | undefined,
+): NestedField {
   if (given === undefined) return column;
-  const writeDefault = column.writeDefault ?? given.writeDefault;
-  const type = typeWithDefaultsOf(column.type, given.type);
-  return writeDefault === undefined ? { ...column, type } : { ...column, type, writeDefault };
+  return new GivenColumns(rule.evolve !== 'widen' && rule[part]!.columns.from === 'given').field(
+    column,
+    given,
+  );
 }
 
-function typeWithDefaultsOf(type: IcebergType, given: IcebergType): IcebergType {
-  if (typeof type === 'string' || typeof given === 'string') return type;
-  if (type.type === 'struct' && given.type === 'struct') {
-    const fields = type.fields.map((f) =>
-      withDefaultsOf(
-        f,
-        given.fields.find((g) => g.name === f.name),
-      ),
-    );
-    return { ...type, fields };
+class GivenColumns {
+  private readonly asksForValues: boolean;
+
+  constructor(asksForValues: boolean) {
+    this.asksForValues = asksForValues;
   }
-  if (type.type === 'list' && given.type === 'list')
-    return { ...type, element: typeWithDefaultsOf(type.element, given.element) };
-  if (type.type === 'map' && given.type === 'map')
-    return { ...type, value: typeWithDefaultsOf(type.value, given.value) };
-  return type;
+
+  field(column: NestedField, given: NestedField | undefined): NestedField {
+    if (given === undefined) return column;
+    const writeDefault = column.writeDefault ?? given.writeDefault;
+    const required = this.required(column.required, given.required);
+    const field = { ...column, required, type: this.type(column.type, given.type) };
+    return writeDefault === undefined ? field : { ...field, writeDefault };
+  }
+
+  private required(column: boolean, given: boolean): boolean {
+    return column || (this.asksForValues && given);
+  }
+
+  private type(type: IcebergType, given: IcebergType): IcebergType {
+    if (typeof type === 'string' || typeof given === 'string') return type;
+    if (type.type === 'struct' && given.type === 'struct') {
+      const fields = type.fields.map((f) =>
+        this.field(
+          f,
+          given.fields.find((g) => g.name === f.name),
+        ),
+      );
+      return { ...type, fields };
+    }
+    if (type.type === 'list' && given.type === 'list') {
+      const elementRequired = this.required(type.elementRequired, given.elementRequired);
+      return { ...type, elementRequired, element: this.type(type.element, given.element) };
+    }
+    if (type.type === 'map' && given.type === 'map') {
+      const valueRequired = this.required(type.valueRequired, given.valueRequired);
+      return { ...type, valueRequired, value: this.type(type.value, given.value) };
+    }
+    return type;
+  }
 }
 
 /** What keeps the columns that a rule gives from being in a table: one of a wider type is as good. */
