@@ -5,7 +5,6 @@ import { type CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
 import { LedgerBook } from './ledger.ts';
 import { ledgerFilesOf, mergeTableRecords, readLedger, type TableRecord } from './ledger-store.ts';
 import { readRecord } from './record-file.ts';
-import { decodeDone } from './record-json.ts';
 import type { DoneBatch, LedgerEntry } from './records.ts';
 import { parseOffsetLog } from './spark-format.ts';
 
@@ -31,7 +30,7 @@ export class BatchHistory {
   }
 
   done(batchId: number): Promise<DoneBatch | null> {
-    return readRecord(this.#files, 'done', batchId, decodeDone);
+    return readRecord(this.#files, 'done', batchId);
   }
 
   /** Ledger and retained records merged; what a purge moves meanwhile is neither missed nor counted twice. */

@@ -6,7 +6,6 @@ import { CheckpointFiles, FILE_KINDS } from './checkpoint-files.ts';
 import { parseLedger } from './ledger-store.ts';
 import { isPlanOf, parsePlan } from './plan-file.ts';
 import { readRecord } from './record-file.ts';
-import { decodeDone, decodePrepared } from './record-json.ts';
 import type { BatchPlan, DoneBatch, LostRange, PreparedBatch } from './records.ts';
 import { describeIntent, RequeueIntents } from './requeue-intents.ts';
 import { restartPoint } from './restart-point.ts';
@@ -140,10 +139,8 @@ class Check {
       offsets,
       committed: has('commits'),
       plan,
-      prepared: has('prepared')
-        ? await this.#read(() => readRecord(files, 'prepared', batchId, decodePrepared))
-        : null,
-      done: has('done') ? await this.#read(() => readRecord(files, 'done', batchId, decodeDone)) : null,
+      prepared: has('prepared') ? await this.#read(() => readRecord(files, 'prepared', batchId)) : null,
+      done: has('done') ? await this.#read(() => readRecord(files, 'done', batchId)) : null,
     };
   }
 

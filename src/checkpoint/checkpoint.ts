@@ -1,4 +1,3 @@
-import { stringifyJson64 } from '../core/json64.ts';
 import type { OffsetMap } from '../core/offset-range.ts';
 import { offsetMapsEqual } from '../core/offset-range.ts';
 import { SluiceError } from '../errors.ts';
@@ -12,9 +11,10 @@ import { Lease, type LeaseInfo, type LeaseResult } from './lease.ts';
 import type { TableRecord } from './ledger-store.ts';
 import { Malformed } from './malformed.ts';
 import { PlanFile } from './plan-file.ts';
+import { formatPrepared, samePrepared } from './prepared-json.ts';
 import { purgeBatches } from './purge.ts';
-import { type RecordDecoder, readEnvelope, readRecord } from './record-file.ts';
-import { decodeDone, decodePrepared, encodeDone, encodePrepared } from './record-json.ts';
+import { type BatchRecords, readEnvelope, readRecord } from './record-file.ts';
+import { encodeDone } from './record-json.ts';
 import type { BatchPlan, DoneBatch, LedgerEntry, PreparedBatch } from './records.ts';
 import { type RestartPoint, restartPoint } from './restart-point.ts';
 import { sameOutcome } from './same-outcome.ts';
@@ -187,15 +187,14 @@ export class Checkpoint {
   async writePrepared(batch: PreparedBatch): Promise<void> {
     this.#assertWritable();
     this.#assertPlanned('prepared', batch.batchId);
-    const record = encodePrepared(batch);
     const same = (found: Envelope<PreparedBatch>) =>
-      found.record.writerId === batch.writerId &&
-      stringifyJson64(encodePrepared(found.record)) === stringifyJson64(record);
-    await this.#createRecord('prepared', batch.batchId, record, decodePrepared, same);
+      found.record.writerId === batch.writerId && samePrepared(found.record, batch);
+    const { owner, now } = this.#options;
+    await this.#createRecord('prepared', batch.batchId, formatPrepared(owner, now(), batch), same);
   }
 
   prepared(batchId: number): Promise<PreparedBatch | null> {
-    return readRecord(this.#files, 'prepared', batchId, decodePrepared);
+    return readRecord(this.#files, 'prepared', batchId);
   }
 
   /**
@@ -206,9 +205,9 @@ export class Checkpoint {
   async writeDone(batch: DoneBatch): Promise<void> {
     this.#assertWritable();
     this.#assertPlanned('done', batch.batchId);
-    await this.#createRecord('done', batch.batchId, encodeDone(batch), decodeDone, (found) =>
-      sameOutcome(found.record, batch),
-    );
+    const { owner, now } = this.#options;
+    const bytes = formatEnvelope('done', owner, now(), encodeDone(batch));
+    await this.#createRecord('done', batch.batchId, bytes, (found) => sameOutcome(found.record, batch));
     await this.#history.remember(batch);
   }
 
@@ -234,7 +233,7 @@ export class Checkpoint {
       // All commits read the same: it is ours if we tried before, or if the done record that goes before it is ours.
       const finisher = triedBefore
         ? this.#options.owner
-        : (await readEnvelope(this.#files, 'done', batchId, decodeDone))?.writer;
+        : (await readEnvelope(this.#files, 'done', batchId))?.writer;
       if (finisher?.writerId !== this.#options.owner.writerId) throw this.#concurrent(name, finisher);
     }
     this.#index.add('commits', batchId);
@@ -337,17 +336,15 @@ export class Checkpoint {
     return entry;
   }
 
-  async #createRecord<T extends { batchId: number }>(
-    kind: 'prepared' | 'done',
+  async #createRecord<K extends keyof BatchRecords>(
+    kind: K,
     batchId: number,
-    record: object,
-    decode: RecordDecoder<T>,
-    same: (found: Envelope<T>) => boolean,
+    bytes: Uint8Array,
+    same: (found: Envelope<BatchRecords[K]>) => boolean,
   ): Promise<void> {
-    const { owner, now } = this.#options;
     const name = batchFileName(kind, batchId);
-    if (!(await this.#files.createNew(name, formatEnvelope(kind, owner, now(), record)))) {
-      const found = await readEnvelope(this.#files, kind, batchId, decode);
+    if (!(await this.#files.createNew(name, bytes))) {
+      const found = await readEnvelope(this.#files, kind, batchId);
       if (found === null || !same(found)) throw this.#concurrent(name, found?.writer);
     }
     this.#index.add(kind, batchId);
