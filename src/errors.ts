@@ -48,7 +48,7 @@ export const ERROR_CODES = {
     404,
     false,
     'The pipeline file does not exist or cannot be read.',
-    'Give its path with `-c FILE`.',
+    'Give its path with `-c FILE`; `sluice init` writes one from the records of a topic.',
   ),
   UNSUPPORTED: row(
     78,

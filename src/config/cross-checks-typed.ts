@@ -3,6 +3,7 @@
 import { parseSchemaText } from '../core/schema-text/parse-schema-text.ts';
 import { isSluiceError, messageOf } from '../errors.ts';
 import { shown } from './check.ts';
+import { checkColumns } from './cross-checks-columns.ts';
 import type { Report } from './fault.ts';
 import type { Part } from './formats.ts';
 import type { Values } from './values.ts';
@@ -72,6 +73,7 @@ export function checkTyped(values: Values, index: number, fault: Report): void {
     fault('CONTRADICTION', at('table'), '${route} needs `route`');
   for (const part of ['value', 'key'] as const) if (given(part)) checkPart(values, index, part, fault);
   if (given('value') && given('key')) checkPrefix(values, index, fault);
+  checkColumns(values, index, fault);
 }
 
 /** Without a prefix the columns of the key are told from those of the value by their names only. */

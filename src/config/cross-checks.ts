@@ -24,6 +24,7 @@ export function crossCheck(values: Values, warnings: Fault[]): void {
   checkTrigger(values, fault);
   checkSource(values, fault, warn);
   checkPlaces(values, fault);
+  checkRegistryAddresses(values, fault);
   values.rules().forEach((_, index) => {
     checkRule(values, index, fault, warn);
     checkTyped(values, index, fault);
@@ -36,6 +37,19 @@ function checkTrigger(values: Values, fault: Report): void {
   const given = ['processingTime', 'availableNow', 'once'].filter((key) => values.has('trigger', key));
   for (const key of given.slice(1))
     fault('CONTRADICTION', ['trigger', key], `${given[0]} is given too; a pipeline has one trigger`);
+}
+
+/** The text is not shown: it may hold a password. */
+function checkRegistryAddresses(values: Values, fault: Report): void {
+  const addresses = values.get<string>('registry', 'schema.registry.url')?.split(',') ?? [];
+  const wrong = addresses.findIndex((address) => !/^\s*https?:\/\/[^/]/i.test(address));
+  if (wrong < 0) return;
+  const which = addresses.length === 1 ? '' : `address ${wrong + 1}: `;
+  fault(
+    'WRONG_VALUE',
+    ['registry', 'schema.registry.url'],
+    `${which}expected http://host:port or https://host:port, with the base path where the registry has one`,
+  );
 }
 
 /** Locations: this version knows the local file system. */

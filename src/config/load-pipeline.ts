@@ -95,7 +95,7 @@ async function readText({ file, cwd }: LoadOptions, fullPath: string): Promise<s
         : code === 'EISDIR'
           ? 'this is a directory'
           : `it cannot be read (${code})`;
-    throw new SluiceError('CONFIG_NOT_FOUND', `${file}: ${what}; give the pipeline file with -c FILE`, {
+    throw new SluiceError('CONFIG_NOT_FOUND', `${file}: ${what}`, {
       context: { file: fullPath },
       cause: e,
     });

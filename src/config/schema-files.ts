@@ -20,6 +20,8 @@ export async function readSchemaFiles(tree: SourceTree, { cwd }: { cwd: string }
         try {
           options[key] = await readFile(resolve(cwd, file), 'utf8');
         } catch (error) {
+          // Its name is no schema: that would be told of as a second fault.
+          options[key] = null;
           const code = (error as { code?: string }).code;
           const message = `the schema file ${file} cannot be read: ${code === 'ENOENT' ? 'there is no such file' : code}`;
           tree.faults.push({

@@ -39,7 +39,7 @@ export function typedSchema(rule: TableRule, columns: TypedColumns, table: strin
     if (other !== undefined) {
       throw new SluiceError(
         'CONFIG_INVALID',
-        `table ${table}: two columns have the name ${name}${other === name ? '' : ` (the other is ${other}; readers do not tell them apart)`}; leave the name out of \`provenance\`, or give the key another \`prefix\``,
+        `table ${table}: two columns have the name ${name}${other === name ? '' : ` (the other is ${other}; readers do not tell them apart)`}; leave one of them out of the \`schema\` or of \`provenance\`, or give the key another \`prefix\``,
         { context: { table, column: name } },
       );
     }
