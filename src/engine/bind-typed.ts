@@ -66,8 +66,8 @@ function decodePartOf(rule: TableRule, part: TypedPart, columns: NestedField[]):
   const discover = rule.evolve === 'none' ? inferring : { records: null };
   const unknown = 'unknownFields' in format ? format.unknownFields : 'ignore';
   if (discover === null) return { format, columns, prefix, discover, refuseUnknown: false };
-  // Fields become columns first: what is refused is told afterwards, by the row.
-  const refuseUnknown = unknown === 'quarantine' || (rule.evolve !== 'none' && unknown === 'ignore');
+  // Fields become columns first; what then has none is no row of nulls, and is told of by the row.
+  const refuseUnknown = typeof unknown === 'string';
   return { format: passingUnknown(format), columns, prefix, discover, refuseUnknown };
 }
 

@@ -1,8 +1,9 @@
 import type { RouteOfTable } from '../checkpoint/records.ts';
 import type { RouteRule, TableRule } from '../config/pipeline-config.ts';
+import type { Schema } from '../core/schema.ts';
 import { isSluiceError, SluiceError } from '../errors.ts';
 import type { Catalog, CreateTableRequest, LoadedTable, TableIdentifier } from '../iceberg/catalog.ts';
-import { currentSchema, defaultSpec } from '../iceberg/metadata.ts';
+import { currentSchema, defaultSpec, type TableMetadata } from '../iceberg/metadata.ts';
 import { buildPartitionSpec } from '../iceberg/partition.ts';
 import { dataDirectory } from '../iceberg/table-files.ts';
 import { bindColumns, isText, writeDefault } from './bind-columns.ts';
@@ -210,7 +211,10 @@ async function bindTypedRoute(
     caseInsensitive: false,
   }));
   if (there !== undefined && rule.evolve !== 'none') {
-    const evolved = await evolveTable(opening.catalog, loaded, { structs, optional: [] }, rule.evolve);
+    const accept = (schema: Schema, metadata: TableMetadata): void =>
+      refuseFaults(table, metadata, `${rule.layout} rows`, bindTyped(schema, rule, columns).faults);
+    const wanted = { structs, optional: [] };
+    const evolved = await evolveTable(opening.catalog, loaded, wanted, rule.evolve, accept);
     tellOfChanges(opening.log, table, evolved);
     loaded = evolved.table;
     tables.loaded.set(table, loaded);
@@ -219,6 +223,9 @@ async function bindTypedRoute(
   const data = describeTable(table, loaded, rule, 'data', binding.sources, binding.faults);
   return { data, decode: binding.decode };
 }
+
+/** Refused changes that are told of one by one. */
+const MAX_TOLD = 20;
 
 /** One line for all columns that a table was given, and one for each other change, made or not allowed. */
 export function tellOfChanges(log: Log, table: string, { changes, refused }: EvolvedTable): void {
@@ -235,12 +242,15 @@ export function tellOfChanges(log: Log, table: string, { changes, refused }: Evo
     log.info(`table ${table}: column ${path} was ${what}`, { table, kind, path, from, to });
   }
   const told = new Set<string>();
+  // Names from data are many.
   for (const { path, from, to, why } of refused) {
     const line = `table ${table}: column ${path} stays ${from ?? 'absent'}, records ask for ${to}: ${why}`;
     if (told.has(line)) continue;
     told.add(line);
-    log.warn(line, { table, path, from, to });
+    if (told.size <= MAX_TOLD) log.warn(line, { table, path, from, to });
   }
+  if (told.size > MAX_TOLD)
+    log.warn(`table ${table}: ${told.size - MAX_TOLD} other changes were refused`, { table });
 }
 
 async function loadOrCreate(
@@ -278,6 +288,15 @@ export function droppedTable(name: string, uuid: string, catalog: string): Sluic
   );
 }
 
+/** Throws TABLE_INCOMPATIBLE where there are any: those of the table itself, and `faults`. `what`: what it is to take. */
+function refuseFaults(name: string, metadata: TableMetadata, what: string, faults: readonly string[]): void {
+  const all = [...tableFaults(metadata), ...faults];
+  if (all.length === 0) return;
+  throw new SluiceError('TABLE_INCOMPATIBLE', `table ${name} cannot take ${what}: ${all.join('; ')}`, {
+    context: { table: name, faults: all },
+  });
+}
+
 function describeTable(
   name: string,
   table: LoadedTable,
@@ -288,14 +307,7 @@ function describeTable(
 ): TargetTable {
   const { metadata } = table;
   const schema = currentSchema(metadata);
-  const all = [...tableFaults(metadata), ...faults];
-  if (all.length > 0) {
-    throw new SluiceError(
-      'TABLE_INCOMPATIBLE',
-      `table ${name} cannot take ${role === 'data' ? `${rule.layout} rows` : 'quarantined records'}: ${all.join('; ')}. Mend the table, or write to another one`,
-      { context: { table: name, faults: all } },
-    );
-  }
+  refuseFaults(name, metadata, role === 'data' ? `${rule.layout} rows` : 'quarantined records', faults);
   return {
     table: name,
     uuid: metadata.tableUuid,

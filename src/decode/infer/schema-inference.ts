@@ -17,6 +17,11 @@ export interface InferenceOptions {
   conflicts?: 'text' | 'first';
   /** Names at all levels that are remembered; 1000 by default. Others are counted in `leftOut`. */
   maxFields?: number;
+  /**
+   * A document of more new names than there is room for is passed over, in place of those of its names that come last:
+   * one odd document must not take the room of all others. False by default.
+   */
+  wholeDocuments?: boolean;
   /** Objects and lists inside of each other, the document counted; 50 by default. What lies deeper is passed over. */
   maxDepth?: number;
 }
@@ -49,6 +54,7 @@ export class SchemaInference {
   private readonly documents: DocumentKind;
   private readonly conflictsAre: 'text' | 'first';
   private readonly maxFields: number;
+  private readonly wholeDocuments: boolean;
   private kinds: ValueKind = { kind: 'struct', fields: new Map() };
   private fieldCount = 0;
   private documentCount = 0;
@@ -67,6 +73,7 @@ export class SchemaInference {
 
   constructor(options: InferenceOptions = {}) {
     const { inferTimestamps = false, maxFields = 1000, maxDepth = 50, conflicts = 'text' } = options;
+    this.wholeDocuments = options.wholeDocuments ?? false;
     this.documents = new DocumentKind(inferTimestamps, maxDepth, conflicts);
     this.conflictsAre = conflicts;
     this.maxFields = maxFields;
@@ -80,6 +87,11 @@ export class SchemaInference {
       return false;
     }
     this.documentCount++;
+    const added = this.wholeDocuments ? newNames(kind, this.kinds) : 0;
+    if (this.fieldCount + added > this.maxFields) {
+      this.leftOut += added;
+      return true;
+    }
     this.kinds = mergeKinds(this.kinds, kind, this.rules);
     return true;
   }
@@ -147,6 +159,19 @@ export class SchemaInference {
     }
     return fields.length === 0 ? undefined : { type: 'struct', fields };
   }
+}
+
+/** The names of a document's kind, at all levels, that are not known yet. */
+function newNames(kind: ValueKind, known: ValueKind | undefined): number {
+  if (kind.kind === 'list') return newNames(kind.element, known?.kind === 'list' ? known.element : undefined);
+  if (kind.kind !== 'struct') return 0;
+  const fields = known?.kind === 'struct' ? known.fields : undefined;
+  let names = 0;
+  for (const [name, inner] of kind.fields) {
+    const there = fields?.get(name);
+    names += newNames(inner, there) + (there === undefined ? 1 : 0);
+  }
+  return names;
 }
 
 function whyNoColumn(name: string): string | undefined {

@@ -84,8 +84,8 @@ class PartDiscovery {
     this.part = part;
     const isSpark = 'compat' in part.format && part.format.compat === 'spark';
     const conflicts = isSpark ? 'text' : 'first';
-    this.fitting = new SchemaInference({ conflicts });
-    this.others = new SchemaInference({ conflicts });
+    this.fitting = new SchemaInference({ conflicts, wholeDocuments: true });
+    this.others = new SchemaInference({ conflicts, wholeDocuments: true });
     this.left = records ?? Number.POSITIVE_INFINITY;
   }
 

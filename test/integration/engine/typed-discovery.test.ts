@@ -93,6 +93,14 @@ describe('columns that are found in records', () => {
       expect(log.join('\n')).toContain('field topic of the value becomes no column');
     });
 
+    it('gives a document of very many fields nothing, and those beside it what they ask for', async () => {
+      const wide = `{"id":2,${Array.from({ length: 1500 }, (_, i) => `"w${i}":1`)}}`;
+      await world.send(wide, '{"id":1,"good":1}', wide.replaceAll('w', 'v'), '{"id":3,"good":{"a":2},"b":1}');
+      const { rows, faults } = await run({ ...json('id INT, good STRUCT<a: INT>'), evolve: 'add' });
+      expect(rows).toEqual([{ id: 3, good: { a: 2 }, b: 1n }]);
+      expect(faults).toEqual(['0 UNKNOWN_FIELD value', '1 TYPE_MISMATCH good', '2 UNKNOWN_FIELD value']);
+    });
+
     it('follows the writer schema of Avro values that name none', async () => {
       const writerSchema = JSON.stringify({
         type: 'record',
@@ -155,6 +163,13 @@ describe('columns that are found in records', () => {
         { key_k: 1n, v: null },
         { key_k: 2n, v: 5n },
       ]);
+    });
+
+    it('makes no rows of nothing where no columns can be found', async () => {
+      await world.send('{"topic":"mine"}', '{}', `{${Array.from({ length: 1500 }, (_, i) => `"w${i}":1`)}}`);
+      const { rows, faults } = await run(json('infer'));
+      expect(rows).toEqual([{}]);
+      expect(faults).toEqual(['0 UNKNOWN_FIELD value', '2 UNKNOWN_FIELD value']);
     });
 
     it('says which fields become no columns', async () => {

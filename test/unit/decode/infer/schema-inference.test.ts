@@ -188,6 +188,21 @@ describe('inference', () => {
     ).toEqual(['plain', 'ea', 't']);
   });
 
+  it('takes documents whole or not at all, where it is asked to', () => {
+    const wide = `{"a":1,${Array.from({ length: 20 }, (_, i) => `"w${i}":{"x":[{"y":1}]}`)}}`;
+    const inference = inferenceOf(
+      ['{"a":1,"b":{"c":1}}', wide, '{"b":{"d":[{"e":1}]}}', '{"f":1,"g":1}', '{"b":{"h":1}}'],
+      {
+        maxFields: 6,
+        wholeDocuments: true,
+      },
+    );
+    expect(formatDdl(inference.result()!)).toBe(
+      'a BIGINT, b STRUCT<c: BIGINT, d: ARRAY<STRUCT<e: BIGINT>>, h: BIGINT>',
+    );
+    expect(inference.report().leftOut).toBe(62);
+  });
+
   it('tells integers of 32 bits apart where it is asked to', () => {
     const inference = inferenceOf([
       '{"a":2147483647,"b":-2147483648,"c":2147483648,"d":-2147483649,"e":[1,3000000000],"f":[1],"g":1}',
