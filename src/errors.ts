@@ -264,7 +264,7 @@ export const ERROR_CODES = {
     409,
     false,
     'The existing table cannot take the rows of this pipeline.',
-    "Mend the table's schema, or write to another table.",
+    "Mend the table's schema (`evolve` adds and widens columns of typed tables), or write to another table.",
   ),
   METADATA_INVALID: row(
     65,

@@ -9,7 +9,7 @@ import {
 import type { EvolveRule } from '../core/value-format.ts';
 import { isSluiceError } from '../errors.ts';
 import type { Catalog, LoadedTable } from '../iceberg/catalog.ts';
-import { currentSchema } from '../iceberg/metadata.ts';
+import { currentSchema, type TableMetadata } from '../iceberg/metadata.ts';
 
 /** Columns at every level together: names from data cannot make a table grow without bound. */
 const MAX_COLUMNS = 1000;
@@ -36,7 +36,8 @@ export interface EvolvedTable {
 /**
  * Gives a table what records ask for, as far as the rule allows: one change of the schema by compare-and-set, made anew
  * on what another writer made of it meanwhile. Nothing is committed where nothing changes. The data that needs the
- * columns is written afterwards. Throws what the catalog throws; after a change that may or may not have been applied the
+ * columns is written afterwards. `accept` sees the schema before it is committed, and throws where the table is of no use
+ * with it either: then nothing was changed. Throws what the catalog throws; after a change that may or may not have been applied the
  * table is loaded again and asked.
  */
 export async function evolveTable(
@@ -44,6 +45,7 @@ export async function evolveTable(
   start: LoadedTable,
   wanted: WantedSchema,
   rule: EvolveRule,
+  accept: (schema: Schema, metadata: TableMetadata) => void = () => undefined,
 ): Promise<EvolvedTable> {
   let table = start;
   const made: SchemaChange[] = [];
@@ -55,6 +57,7 @@ export async function evolveTable(
       formatVersion: metadata.formatVersion,
     });
     if (evolved.changes.length === 0) return { table, changes: made, refused: evolved.refused };
+    accept(evolved.schema, metadata);
     const schemaId = Math.max(...metadata.schemas.map((s) => s.schemaId)) + 1;
     try {
       const committed = await catalog.commitTable(

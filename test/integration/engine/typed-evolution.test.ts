@@ -5,7 +5,8 @@ import { avroRecord, avscType, hex } from '../../support/avro.ts';
 import { FakeRegistry } from '../../support/fake-registry.ts';
 import { useKafka } from '../../support/kafka.ts';
 import { framed } from '../../support/registry.ts';
-import { plainRows, TypedWorld } from '../../support/typed-world.ts';
+import { TestPipeline } from '../../support/test-pipeline.ts';
+import { plainRows, TYPED_TABLE, TypedWorld } from '../../support/typed-world.ts';
 
 describe('a typed table that follows its records', () => {
   const { bootstrap } = useKafka();
@@ -55,6 +56,30 @@ describe('a typed table that follows its records', () => {
       { id: 5n, at: { n: 5n, more: null }, list: [{ q: 5000000000n, r: null }], z: 'new' },
     ]);
     expect(await world.proof()).toMatchObject({ ok: true, rows: 5, quarantined: 0 });
+  });
+
+  it('changes nothing of a table that is of no use with the changes either', async () => {
+    await world.send('{"a":1}');
+    const { catalogFile, warehouse } = world.make(json('a INT NOT NULL'));
+    await world.pipeline.run();
+    const before = (await schemaNow()).fields.map(shown);
+    const pipeline = new TestPipeline({
+      bootstrap,
+      topics: [world.topic],
+      intoTable: TYPED_TABLE,
+      table: { layout: 'typed', ...json('a STRING, b INT'), evolve: 'widen' },
+      catalogFile,
+      warehouse,
+    });
+    try {
+      await expect(pipeline.run()).rejects.toMatchObject({
+        code: 'TABLE_INCOMPATIBLE',
+        message: expect.stringContaining('column a: the rule says STRING, the table has INT'),
+      });
+    } finally {
+      pipeline.remove();
+    }
+    expect((await schemaNow()).fields.map(shown)).toEqual(before);
   });
 
   it('leaves columns required that every record has, whatever else is added', async () => {
