@@ -142,8 +142,11 @@ export class DictionaryPage {
       const end = starts[row + 1];
       if (start === end) continue;
       const known = dictionary.size;
-      const index = dictionary.add(data, view, start, end);
-      if (index < 0) break;
+      let index = dictionary.peek(view, start, end);
+      if (index < 0) {
+        index = dictionary.add(data, view, start, end);
+        if (index < 0) break;
+      }
       indices[count++] = index;
       // each distinct value once: per page for its range, per chunk for the filter
       if (dictionary.isNewOnPage(index)) (range as BytesRange | undefined)?.take(data, start + 4, end);

@@ -1,5 +1,4 @@
 import { copyRow } from '../../columns/copy-row.ts';
-import { copyRows } from '../../columns/copy-rows.ts';
 import { RecordColumns } from '../../columns/record-columns.ts';
 
 /** A copy of all rows, for those that have to wait. */
@@ -13,28 +12,10 @@ export function copyRecords(from: RecordColumns): RecordColumns {
 
 /** Appends one row to other columns. */
 export function copyRecord(from: RecordColumns, row: number, to: RecordColumns): void {
-  copyPlaceAndTime(from, row, to);
-  copyRow(from.keys, row, to.keys);
-  copyRow(from.values, row, to.values);
-  copyRow(from.headers, row, to.headers);
-}
-
-/** All of a row but its bytes. */
-export function copyPlaceAndTime(from: RecordColumns, row: number, to: RecordColumns): void {
   copyRow(from.offsets, row, to.offsets);
   copyRow(from.timestampsMs, row, to.timestampsMs);
   copyRow(from.timestampTypes, row, to.timestampTypes);
-}
-
-/** Appends rows `rows[from, until)`, ascending: all of them but their bytes. */
-export function copyPlacesAndTimes(
-  source: RecordColumns,
-  rows: Int32Array,
-  from: number,
-  until: number,
-  to: RecordColumns,
-): void {
-  copyRows(source.offsets, rows, from, until, to.offsets);
-  copyRows(source.timestampsMs, rows, from, until, to.timestampsMs);
-  copyRows(source.timestampTypes, rows, from, until, to.timestampTypes);
+  copyRow(from.keys, row, to.keys);
+  copyRow(from.values, row, to.values);
+  copyRow(from.headers, row, to.headers);
 }

@@ -4,7 +4,6 @@ import type { TypedColumn } from '../../columns/create-column.ts';
 import type { GrowingColumn } from '../../columns/growing-column.ts';
 import { RecordColumns } from '../../columns/record-columns.ts';
 import type { ColumnSource } from '../column-source.ts';
-import { copyPlaceAndTime, copyPlacesAndTimes } from './copy-records.ts';
 import type { PartitionRun } from './partitioner.ts';
 import { RowBlock } from './row-block.ts';
 
@@ -228,9 +227,9 @@ export function rawColumnsOf(sources: readonly ColumnSource[]): RawColumns {
   };
 }
 
-/** Appends a row of a block, all of its columns that a table needs, to another of the same kind. */
+/** Appends a row of a block, all of its columns that a table needs, to another of the same kind: of its times those in micros. */
 export function copyBlockRow(from: RowBlock, row: number, to: RowBlock, raw: RawColumns): void {
-  copyPlaceAndTime(from.columns, row, to.columns);
+  copyRow(from.columns.offsets, row, to.columns.offsets);
   if (raw.keys) copyRow(from.columns.keys, row, to.columns.keys);
   if (raw.values) copyRow(from.columns.values, row, to.columns.values);
   if (raw.headers) copyRow(from.columns.headers, row, to.columns.headers);
@@ -249,7 +248,7 @@ export function copyBlockRows(
   raw: RawColumns,
 ): void {
   const { columns, decoded } = source;
-  copyPlacesAndTimes(columns, rows, from, until, to.columns);
+  copyRows(columns.offsets, rows, from, until, to.columns.offsets);
   if (raw.keys) copyRows(columns.keys, rows, from, until, to.columns.keys);
   if (raw.values) copyRows(columns.values, rows, from, until, to.columns.values);
   if (raw.headers) copyRows(columns.headers, rows, from, until, to.columns.headers);
