@@ -24,7 +24,8 @@ export const SECTION_DOCS: Readonly<Record<Section, string>> = {
   'tables[]': 'Where the records go: a list of rules, the first whose `match` fits the topic wins',
   'tables[].value':
     'How the value of a record becomes columns, for `layout: typed`; `value: json` is short for a map with the format alone',
-  'tables[].key': 'How the key of a record becomes columns, for `layout: typed`; the options of `value`, and',
+  'tables[].key':
+    'How the key of a record becomes columns, for `layout: typed`; the options of `value`, and `prefix`',
   'tables[].route': 'One topic into several tables, for `layout: typed`',
   registry:
     'The Schema Registry that the formats avro, protobuf and json-schema need; the names are those of Confluent’s clients',
