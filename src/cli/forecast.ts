@@ -1,5 +1,6 @@
 import type { PipelineConfig } from '../config/pipeline-config.ts';
 import type { BatchProgress } from '../monitor/progress.ts';
+import { count, counted } from '../monitor/progress-line.ts';
 
 /** What recent batches let us say of the next ones; null where there were none. */
 export interface Forecast {
@@ -135,7 +136,7 @@ function warnings(input: ForecastInput, result: Forecast, intervalMs: number | n
       : steady.fileBytes < SMALL_FILE_BYTES;
   if (steady !== undefined && result.averageFileBytes === null && small && steady.filesPerDay > MANY_FILES) {
     found.push(
-      `at what came in during the last hour this trigger makes ${steady.filesPerDay} files a day of about ${steady.recordsPerFile} records: a longer trigger makes larger ones`,
+      `at what came in during the last hour this trigger makes ${count(steady.filesPerDay)} files a day of about ${counted(steady.recordsPerFile, 'record')}: a longer trigger makes larger ones`,
     );
   }
   if (

@@ -174,7 +174,7 @@ export class JsonValues extends JsonStrings {
       return until;
     }
     const value = scaledInteger(this.slice(at, until), 0, 19, 'refuse');
-    if (value === INEXACT) this.failRange(field, at, until, ': it is not whole');
+    if (value === INEXACT) this.failRange(field, at, until, ', as it is not whole,');
     if (value === TOO_LARGE || value > MAX_LONG || value < MIN_LONG) this.failRange(field, at, until);
     field.int64.appendBigInt(value);
     return until;
@@ -203,7 +203,7 @@ export class JsonValues extends JsonStrings {
   protected readIntSlow(field: FieldPlan, at: number): number {
     const until = this.lexNumber(at);
     const value = scaledInteger(this.slice(at, until), 0, 10, 'refuse');
-    if (value === INEXACT) this.failRange(field, at, until, ': it is not whole');
+    if (value === INEXACT) this.failRange(field, at, until, ', as it is not whole,');
     if (value === TOO_LARGE || value > 2147483647n || value < -2147483648n) this.failRange(field, at, until);
     field.int32.append(Number(value));
     return until;
@@ -275,7 +275,7 @@ export class JsonValues extends JsonStrings {
     const value = this.lexedScaled(scale);
     if (Number.isNaN(value)) {
       const exact = scaledInteger(this.slice(at, until), scale, precision, this.decimalRounding);
-      if (exact === INEXACT) this.failRange(field, at, until, ': it has more digits after the point');
+      if (exact === INEXACT) this.failRange(field, at, until, ', as it has more digits after the point,');
       if (exact === TOO_LARGE) this.failRange(field, at, until);
       appendDecimal(field, exact);
       return until;

@@ -81,7 +81,7 @@ describe('forecast', () => {
     const fresh = forecast({ config: config(60_000), offsets: 10n, lag: 10n, progress: [], steady });
     expect(fresh.steady).toEqual({ filesPerDay: 4320, recordsPerFile: 2000, fileBytes: null });
     expect(fresh.warnings).toEqual([
-      'at what came in during the last hour this trigger makes 4320 files a day of about 2000 records: a longer trigger makes larger ones',
+      'at what came in during the last hour this trigger makes 4,320 files a day of about 2,000 records: a longer trigger makes larger ones',
     ]);
     const known = forecast({ config: config(60_000), offsets: 10n, lag: 10n, progress: RECENT, steady });
     expect(known.steady).toEqual({ filesPerDay: 4320, recordsPerFile: 2000, fileBytes: 80_000 });
