@@ -38,6 +38,7 @@ export async function evolveTables(
     byTable.set(want.table, entry);
     const { prefix, format } = rule[want.part]!;
     const structs = want.structs.map((struct) => ({ struct, inferred: true }));
+    if (want.wider !== null) structs.push({ struct: want.wider, inferred: false });
     const writers = [want.configured ? configuredSchema(format) : null];
     for (const id of want.schemaIds) writers.push(await registry.schema(id));
     for (const registered of writers) {

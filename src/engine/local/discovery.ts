@@ -2,6 +2,7 @@ import type { BytesVector } from '../../columns/vector.ts';
 import type { StructType } from '../../core/schema.ts';
 import { hasConfluentFrame, schemaIdAt } from '../../decode/avro/frame.ts';
 import { SchemaInference } from '../../decode/infer/schema-inference.ts';
+import { WiderNumbers } from '../../decode/infer/wider-numbers.ts';
 import type { ReasonCode } from '../../decode/reasons.ts';
 import type { ValueDecoder } from '../../decode/value-decoder.ts';
 import type { DecodePart, DecodePlan } from '../column-source.ts';
@@ -15,6 +16,8 @@ export interface WantedColumns {
   part: 'value' | 'key';
   /** Inferred from documents, to be taken one after the other; empty for formats of a registry. */
   structs: StructType[];
+  /** Columns of documents that would have to be wider for their numbers; null: none. */
+  wider: StructType | null;
   /** Of the registry: writer schemas with fields that have no column, or that do not fit theirs. */
   schemaIds: number[];
   /** The same of the one writer schema that the rule gives, for values that name none. */
@@ -53,7 +56,14 @@ export class Discovery {
       .flatMap(([table, parts]) =>
         parts.map(({ part, seeker }) => ({ topic: this.topic, table, part, ...seeker.wanted() })),
       )
-      .filter((w) => w.structs.length > 0 || w.schemaIds.length > 0 || w.configured || w.optional.length > 0);
+      .filter(
+        (w) =>
+          w.structs.length > 0 ||
+          w.schemaIds.length > 0 ||
+          w.wider !== null ||
+          w.configured ||
+          w.optional.length > 0,
+      );
   }
 }
 
@@ -75,6 +85,7 @@ class PartDiscovery {
   /** Of records that fit but for fields without a column; those that do not fit must not blur what these say. */
   private readonly fitting: SchemaInference;
   private readonly others: SchemaInference;
+  private readonly wider: WiderNumbers | null;
   private readonly schemaIds = new Set<number>();
   private configured = false;
   private readonly optional = new Set<string>();
@@ -82,10 +93,18 @@ class PartDiscovery {
 
   constructor(part: DecodePart, records: number | null) {
     this.part = part;
-    const isSpark = 'compat' in part.format && part.format.compat === 'spark';
+    const { format, columns } = part;
+    const isSpark = 'compat' in format && format.compat === 'spark';
     const conflicts = isSpark ? 'text' : 'first';
     this.fitting = new SchemaInference({ conflicts, wholeDocuments: true });
     this.others = new SchemaInference({ conflicts, wholeDocuments: true });
+    this.wider =
+      format.format === 'json' && records === null
+        ? new WiderNumbers(columns, {
+            rounding: isSpark ? 'halfUp' : format.decimalRounding,
+            caseInsensitive: format.caseInsensitive,
+          })
+        : null;
     this.left = records ?? Number.POSITIVE_INFINITY;
   }
 
@@ -95,6 +114,8 @@ class PartDiscovery {
       faulty.add(row);
       if (reason === 'MISSING_REQUIRED' && field !== '') this.optional.add(withoutIndexes(field));
       else if (MENDABLE.has(reason)) this.add(bytes, row, this.others);
+      if (reason === 'OUT_OF_RANGE')
+        this.wider?.addJson(bytes.data.subarray(bytes.starts[row] + 4, bytes.starts[row + 1]));
     }
     for (const row of decoder.rowsWithUnknownFields)
       this.add(bytes, row, faulty.has(row) ? this.others : this.fitting);
@@ -117,6 +138,7 @@ class PartDiscovery {
       structs: [this.fitting, this.others]
         .map((inference) => inference.result({ narrowIntegers: true }))
         .filter((struct) => struct !== null),
+      wider: this.wider?.result() ?? null,
       schemaIds: [...this.schemaIds],
       configured: this.configured,
       optional: [...this.optional],

@@ -101,6 +101,27 @@ describe('columns that are found in records', () => {
       expect(faults).toEqual(['0 UNKNOWN_FIELD value', '1 TYPE_MISMATCH good', '2 UNKNOWN_FIELD value']);
     });
 
+    it('makes decimals longer and floats doubles, at every level, as far as a number needs it', async () => {
+      await world.send(
+        '{"d":123.45,"f":1.5}',
+        '{"d":-99999999.5,"f":1e39,"l":[{"m":{"k":1234.5}}]}',
+        '{"d":1.234}',
+        '{"d":1e40}',
+      );
+      const schema = 'd DECIMAL(5,2) NOT NULL, f FLOAT, l ARRAY<STRUCT<m: MAP<STRING, DECIMAL(3,1)>>>';
+      const { rows, faults, log } = await run({ ...json(schema), evolve: 'widen' });
+      expect(rows).toEqual([
+        { d: 123.45, f: 1.5, l: null },
+        { d: -99999999.5, f: 1e39, l: [{ m: { k: 1234.5 } }] },
+      ]);
+      expect(faults).toEqual(['2 OUT_OF_RANGE d', '3 OUT_OF_RANGE d']);
+      expect(log.filter((line) => line.includes('widened')).map((line) => line.split('column ')[1])).toEqual([
+        'd was widened from DECIMAL(5,2) to DECIMAL(10,2)',
+        'f was widened from FLOAT to DOUBLE',
+        'l.element.m.value was widened from DECIMAL(3,1) to DECIMAL(5,1)',
+      ]);
+    });
+
     it('follows the writer schema of Avro values that name none', async () => {
       const writerSchema = JSON.stringify({
         type: 'record',
