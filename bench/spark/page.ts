@@ -7,14 +7,17 @@ const HEAD = `## The race: Sluice against Spark
 \`npm run bench -- --vs spark --scenario NAME --write\` writes the section of a scenario. The same job by both in turn, on the
 same topic of the same broker on the same cores: \`sluice run --available-now\`, and Spark Structured Streaming in
 \`local[2]\` with a driver of 2 GB, Trigger.AvailableNow, Iceberg's streaming append without shuffle (distribution none,
-fanout writers). Both read all that there is in one batch into the columns of a bronze table by dt and hour on the local
-disk, zstd level 1; Sluice commits to a sqlite catalog, Spark to a hadoop catalog. After each run PyIceberg plans and DuckDB
-reads what is in the table: the count and a checksum over topic, partition, offset, timestamp, key and value of all rows
-must be the same for both. Time is that of the whole process from its start to its end; without start-up it is from the
-durable plan of the first batch (\`offsets/0\` in the checkpoint) to the durable end of the last (\`commits/N\`). Memory
-is the greatest sum of the resident memory of all processes of the run. The ratios are Sluice over Spark, the median over
-the pairs: where other work has the cores too (a load average far above their number), the seconds say little, but both
-of a pair met about the same.
+fanout writers). Both read all that there is in one batch into a table on the local disk, zstd level 1; Sluice commits to a
+sqlite catalog, Spark to a hadoop catalog. The table of the raw scenarios is a bronze table by dt and hour. Those of
+\`typed-json\` and \`typed-avro\` have twelve decoded columns and four of provenance, by \`days(ts)\`; Spark decodes with
+\`from_json\` and the columns as its schema, with \`from_avro\` and the writer's schema behind the five bytes of the
+registry's frame; Sluice asks a small registry in the process of the benchmark. After each run PyIceberg plans and DuckDB
+reads what is in the table: the count and a checksum over all columns (but the time of ingestion) of all rows must be the
+same for both. Time is that of the whole process from its start to its end; without start-up it is from the durable plan of
+the first batch (\`offsets/0\` in the checkpoint) to the durable end of the last (\`commits/N\`). Memory is the greatest sum
+of the resident memory of all processes of the run. The ratios are Sluice over Spark, the median over the pairs: where other
+work has the cores too (a load average far above their number), the seconds say little, but both of a pair met about the
+same.
 `;
 
 /** `page`, as the other benchmarks write it, with the sections of the race that `previous` has: the page as it stood. */
@@ -60,6 +63,14 @@ function titleOf({ scenario, records }: RaceResult): string {
   return `${scenario}, ${grouped(records, 0)} records`;
 }
 
+function recordsOf({ scenario, valueBytes }: RaceResult): string {
+  if (scenario === 'typed-avro')
+    return `Avro records in the registry's frame, of the fields of JSON documents of ${valueBytes} bytes,`;
+  return scenario === 'typed-json'
+    ? `JSON documents of ${valueBytes} bytes`
+    : `Records of ${valueBytes} bytes`;
+}
+
 function raceSection(result: RaceResult): string {
   const { machine, versions, ratios, runs } = result;
   const row = (
@@ -76,9 +87,9 @@ function raceSection(result: RaceResult): string {
   return `
 ### Race: ${titleOf(result)}
 
-Records of ${result.valueBytes} bytes in ${result.partitions} partition${result.partitions === 1 ? '' : 's'} (codec ${result.codec}), ${runs.length} pair${runs.length === 1 ? '' : 's'} of runs. Measured on ${machine.date} on
+${recordsOf(result)} in ${result.partitions} partition${result.partitions === 1 ? '' : 's'} (codec ${result.codec}), ${runs.length} pair${runs.length === 1 ? '' : 's'} of runs. Measured on ${machine.date} on
 ${machine.processor}, ${machine.cores} cores, ${machine.memoryGiB} GiB; Node.js ${machine.node}, Sluice ${machine.sluice} with ${result.workers} workers and \`memory: ${result.memory}\`; PySpark
-${versions.pyspark}, ${versions.icebergRuntime}, ${versions.kafkaSource}; seed ${machine.seed}. The load average of the 15 minutes before the end
+${versions.pyspark}, ${versions.icebergRuntime}, ${versions.kafkaSource}${result.scenario === 'typed-avro' ? `, ${versions.avro}` : ''}; seed ${machine.seed}. The load average of the 15 minutes before the end
 was ${result.loadAverage.toFixed(1)}, the race's own load included.
 
 | medians | Sluice | Spark | ratio |

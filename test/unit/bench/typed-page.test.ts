@@ -115,6 +115,9 @@ describe('the sections of the typed scenarios', () => {
     const one = withRace(withTyped(raw, JSON_RESULT), race);
     const other = withTyped(withRace(raw, race), JSON_RESULT);
     expect(other).toBe(one);
+    expect(one).toContain('JSON documents of 250 bytes in 6 partitions (codec zstd), 1 pair of runs');
+    expect(one).not.toContain('avro-1');
+    expect(withRace(one, { ...race, scenario: 'typed-avro' })).toContain('source-1, avro-1; seed 7');
     expect(withTyped(one, JSON_RESULT)).toBe(one);
     const anew = keepSections('# Benchmarks\n\n## raw: new\n', one);
     expect(headings(anew)).toEqual([
