@@ -22,7 +22,7 @@ function formatOptions(section: Section): Option[] {
     ),
     option(
       'schema',
-      'The columns: Spark DDL (`id BIGINT NOT NULL, amount DECIMAL(12,2)`), a StructType as JSON, an Iceberg schema as JSON, `file:PATH` of any of them, `table` (those that the table has), `registry` (the latest schema of `subject`), or `infer` (from a sample of the topic, when the table is made). Without it: `table` where the table is there, else `registry` for the formats of a registry.',
+      'The columns: Spark DDL (`id BIGINT NOT NULL, amount DECIMAL(12,2)`), a StructType as JSON, an Iceberg schema as JSON, `file:PATH` of any of them, `table` (those that the table has), `registry` (the latest schema of `subject`), or `infer` (from a sample of the topic, when the table is made; texts stay texts, also those that look like times). Without it: `table` where the table is there, else `registry` for the formats of a registry.',
       { kind: 'schema' },
     ),
     option(
