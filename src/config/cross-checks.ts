@@ -159,6 +159,11 @@ function checkRoutes(values: Values, fault: Report, warn: Report): void {
       `this rule is never reached: tables[${catchAll}] matches every topic`,
     );
   }
+  for (const [index, { match }] of rules.entries()) {
+    const first = rules.findIndex((rule) => rule.match === match);
+    if (match !== undefined && first < index && match !== '*')
+      warn('LINT', ['tables', index], `this rule is never reached: tables[${first}] matches ${match} too`);
+  }
   const topics = values.get<string[]>('source', 'subscribe') ?? [
     ...(values.get<Map<string, number[]>>('source', 'assign')?.keys() ?? []),
   ];

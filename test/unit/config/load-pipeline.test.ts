@@ -858,3 +858,17 @@ it('a file that is not there is CONFIG_NOT_FOUND', async () => {
     'this is a directory',
   );
 });
+
+it('warns of rules that no topic comes to', async () => {
+  const rules = (...matches: string[]) =>
+    `${SMALL}tables: [${matches.map((match, i) => `{ match: "${match}", table: "b.t${i}" }`).join(', ')}]\n`;
+  const warned = async (...matches: string[]) =>
+    (await load(rules(...matches))).warnings.map((w) => `${w.path} ${w.message}`);
+  expect(await warned('a', 'b', 'a')).toEqual([
+    'tables[2] this rule is never reached: tables[0] matches a too',
+  ]);
+  expect(await warned('*', 'a')).toEqual([
+    'tables[1] this rule is never reached: tables[0] matches every topic',
+  ]);
+  expect(await warned('a', 'a*', '*')).toEqual([]);
+});
