@@ -343,7 +343,7 @@ export const ERROR_CODES = {
     422,
     false,
     'More records than `quarantine.maxRatio` allows could not be decoded; nothing of the batch was committed.',
-    'Look at the reasons; run with `--accept-quarantine` to go on.',
+    'Mend the rule or the producer by the reasons that are told, or run with `--accept-quarantine`: then the records go to the quarantine.',
   ),
   DECODE_ERROR: row(
     65,

@@ -149,7 +149,7 @@ const keeping: Option[] = [
   {
     section: 'quarantine',
     key: 'window',
-    doc: 'Over how many records the part is counted.',
+    doc: 'Over how many of the newest records the part is counted, earlier batches and runs included; fewer count as so many, so that the first broken records of a quiet topic stop nothing.',
     type: { kind: 'integer', min: 1, max: 1_000_000_000 },
     default: 10_000,
     unit: 'records',

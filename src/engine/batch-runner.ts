@@ -18,6 +18,7 @@ import { mergeRangeResults } from './merge-ranges.ts';
 import type { PlannedBatch } from './planned-batch.ts';
 import { assertRowsWritten, preparedTables } from './prepared-tables.ts';
 import { QuarantineGuard } from './quarantine-guard.ts';
+import { quarantineReasons } from './quarantine-reasons.ts';
 import { parseRoutingText, routeTopics } from './routing.ts';
 import type { SchemaRegistry } from './schema-registry.ts';
 import type { TargetTables } from './target-tables.ts';
@@ -185,7 +186,10 @@ export class BatchRunner {
         (topic) => tables.byTopic.get(topic)!.account,
       );
       assertRowsWritten(plan.batchId, funnel, files, tables);
-      if (!host.acceptQuarantine) await this.checkQuarantine(plan.batchId, countsOf(funnel));
+      if (!host.acceptQuarantine)
+        await this.checkQuarantine(plan.batchId, countsOf(funnel), () =>
+          quarantineReasons(io, files, tables),
+        );
       const prepared: PreparedBatch = {
         batchId: plan.batchId,
         writerId: this.context.writerId,
@@ -209,6 +213,7 @@ export class BatchRunner {
   private async checkQuarantine(
     batchId: number,
     batch: { records: number; quarantined: number },
+    reasonsOf: () => Promise<string[]>,
   ): Promise<void> {
     if (batch.quarantined === 0) return;
     for (let earlier = this.guard.oldest ?? batchId; !this.guard.isFull && earlier > 0; earlier--) {
@@ -216,7 +221,8 @@ export class BatchRunner {
       if (done === null) break;
       this.guard.addEarlier(earlier - 1, countsOf(done.funnel));
     }
-    this.guard.check(batchId, batch);
+    // Without them it is told all the same.
+    await this.guard.check(batchId, batch, () => reasonsOf().catch(() => []));
   }
 
   /** Also true where it cannot be told: then nothing may be deleted. */

@@ -48,20 +48,26 @@ export class QuarantineGuard {
     return this.recent.reduce((sum, b) => sum + b.records, 0) >= this.window;
   }
 
-  /** Throws QUARANTINE_RATIO where the window that ends with `batch` holds too many quarantined records. */
-  check(batchId: number, batch: Counts): void {
+  /**
+   * Throws QUARANTINE_RATIO where the window that ends with `batch` holds too many quarantined records. `reasonsOf` tells
+   * why those of the batch were set aside; it is asked only then.
+   */
+  async check(batchId: number, batch: Counts, reasonsOf: () => Promise<readonly string[]>): Promise<void> {
     let { records, quarantined } = batch;
     for (const earlier of this.recent) {
       if (records >= this.window) break;
       records += earlier.records;
       quarantined += earlier.quarantined;
     }
-    if (batch.quarantined === 0 || quarantined <= this.maxRatio * Math.max(records, this.window)) return;
+    const allowed = this.maxRatio * Math.max(records, this.window);
+    if (batch.quarantined === 0 || quarantined <= allowed) return;
+    const reasons = await reasonsOf();
+    const why = reasons.length === 0 ? '' : `: ${reasons.join('; ')}`;
     throw new SluiceError(
       'QUARANTINE_RATIO',
       `batch ${batchId}: ${quarantined} of the last ${records} records could not be decoded, quarantine.maxRatio ${this.maxRatio} allows ` +
-        `${Math.floor(this.maxRatio * Math.max(records, this.window))}; nothing of the batch was committed. Look at what the producer changed, or run with --accept-quarantine to let them go to the quarantine table`,
-      { context: { batchId, records, quarantined, maxRatio: this.maxRatio } },
+        `${Math.floor(allowed)}; nothing of the batch was committed. It has ${batch.quarantined} of them${why}`,
+      { context: { batchId, records, quarantined, maxRatio: this.maxRatio, reasons } },
     );
   }
 }
