@@ -6,12 +6,16 @@ import { isSluiceError } from '../errors.ts';
 import type { FileIO } from '../storage/file-io.ts';
 import type { EngineHost } from './host.ts';
 import type { BatchTask, BatchTaskResult, TopicPlan, WrittenFiles } from './local/batch-task.ts';
+import { TOPIC_OVERHEAD_BYTES } from './local/run-batch-task.ts';
 import type { WorkerPool } from './local/worker-pool.ts';
 import { splitTasks } from './split-tasks.ts';
 import type { TargetTables } from './target-tables.ts';
 
 /** Memory of the coordinator itself (metadata, manifests, the checkpoint), taken from the pipeline's number first. */
 const COORDINATOR_SHARE = 0.1;
+
+/** Of the memory, what the tables of one rule may take beside their buffers, over all workers. */
+const ROUTED_SHARE = 0.25;
 
 export interface BatchReaderContext {
   config: PipelineConfig;
@@ -78,6 +82,14 @@ export class BatchReader {
     }
   }
 
+  /** How many workers may write to all the tables of a rule at once: those take no more than a part of each one's memory. */
+  private workersFor(topics: ReadonlyMap<string, TopicPlan>): number {
+    const { memoryBytes } = this.context.config;
+    let most = 0;
+    for (const { route } of topics.values()) most = Math.max(most, route?.destinations.length ?? 0);
+    return Math.max(1, Math.floor((memoryBytes * ROUTED_SHARE) / (most * TOPIC_OVERHEAD_BYTES)));
+  }
+
   private tasksOf(
     plan: BatchPlan,
     ranges: readonly OffsetRange[],
@@ -86,7 +98,8 @@ export class BatchReader {
   ): BatchTask[] {
     const { config, pool, writerId } = this.context;
     const { minPartitions, maxRecordsPerPartition } = config.source;
-    const parts = splitTasks(ranges, pool.size, minPartitions, maxRecordsPerPartition);
+    const workers = Math.min(pool.size, this.workersFor(topics));
+    const parts = splitTasks(ranges, workers, minPartitions, maxRecordsPerPartition);
     const atOnce = Math.max(1, Math.min(parts.length, pool.size));
     const budgetBytes = Math.floor((config.memoryBytes * (1 - COORDINATOR_SHARE)) / atOnce);
     const topicIds = new Map(plan.topics.map((t) => [t.topic, t.topicId]));

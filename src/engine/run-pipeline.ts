@@ -31,7 +31,7 @@ export async function runPipeline(config: PipelineConfig, host: EngineHost): Pro
   const sources = { token: client.token, schema: registry.schema, log };
   const pool = host.seams?.inlineWorkers
     ? new InlinePool(1, io, host.failpoints, sources)
-    : new ThreadPool(config.source.workers, host.failpoints, sources);
+    : new ThreadPool(config.source.workers, host.failpoints, sources, config.memoryBytes);
   const connecting = new AbortController();
   const closers: (() => Promise<void>)[] = [
     () => pool.close(),

@@ -22,7 +22,7 @@ const READ_SHARE = 0.35;
 /** Of the writers' memory: rows that they may take before they settle. */
 const UNSETTLED_SHARE = 0.125;
 /** What the writers of a topic take beside their buffers: objects, ranges of values, footers. */
-const TOPIC_OVERHEAD_BYTES = 100 * 1024;
+export const TOPIC_OVERHEAD_BYTES = 100 * 1024;
 
 export interface TaskHost {
   io: FileIO;

@@ -18,6 +18,12 @@ import {
 
 /** V8 would take up to 64 MB a thread for new objects, beside the memory that a pipeline was given. */
 const YOUNG_GENERATION_MB = 12;
+/**
+ * V8 lets what it holds grow to a multiple before it looks for what is not used any more, the more so the more it may hold in
+ * all. What a pipeline holds is in buffers outside of it; objects take this at the most, or what `memory` says.
+ */
+const OLD_GENERATION_MB = 256;
+const MIB = 1024 * 1024;
 
 /** What workers ask the coordinator for, and what they tell it. */
 export interface WorkerSources {
@@ -55,9 +61,10 @@ export class ThreadPool implements WorkerPool {
   readonly size: number;
   private readonly threads: Thread[];
 
-  constructor(size: number, failpoints: string, sources: WorkerSources) {
+  constructor(size: number, failpoints: string, sources: WorkerSources, memoryBytes: number) {
     this.size = size;
-    this.threads = Array.from({ length: size }, () => new Thread(failpoints, sources));
+    const heapMb = Math.max(OLD_GENERATION_MB, Math.ceil(memoryBytes / MIB));
+    this.threads = Array.from({ length: size }, () => new Thread(failpoints, sources, heapMb));
   }
 
   async run(tasks: BatchTask[], signal: AbortSignal, onProgress: TaskProgress): Promise<PoolOutcome> {
@@ -140,14 +147,14 @@ class Thread {
   private failure: unknown;
   private readonly sources: WorkerSources;
 
-  constructor(failpoints: string, sources: WorkerSources) {
+  constructor(failpoints: string, sources: WorkerSources, heapMb: number) {
     this.sources = sources;
     const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
     const setup: WorkerSetup = { failpoints };
     this.worker = new Worker(new URL(file, import.meta.url), {
       workerData: setup,
       stderr: false,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB, maxOldGenerationSizeMb: heapMb },
     });
     this.worker.unref();
     this.worker.on('message', (message: FromWorker) => this.onMessage(message));
