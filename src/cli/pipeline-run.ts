@@ -94,6 +94,12 @@ export async function runHere(
       await kept.append(built);
     },
   };
+  const { trigger } = config;
+  // Where nothing comes in nothing else would be seen for hours.
+  if (trigger.kind === 'processingTime')
+    log.info(
+      `pipeline ${config.name} looks for records ${trigger.intervalMs === 0 ? 'without a pause' : `every ${formatDuration(trigger.intervalMs)}`}, until SIGTERM or SIGINT`,
+    );
   try {
     return await engine.runPipeline(config, host);
   } finally {

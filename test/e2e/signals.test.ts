@@ -131,6 +131,7 @@ describe('a signal', () => {
       });
       expect(run.code, run.stderr).toBe(0);
       expect(run.stderr).not.toContain('shutdown.timeout');
+      expect(run.stderr).toContain('looks for records every 1 ms, until SIGTERM');
       expect(JSON.parse(run.stdout)).toMatchObject({ stopped: 'asked', batches: 1 });
       proxy.target = { host: broker.host, port: broker.port };
       expect((await gone.cli()).code).toBe(0);
