@@ -1,4 +1,5 @@
-import { type IcebergType, type Schema, type StructType, walkFields } from '../core/schema.ts';
+import { type ColumnSteps, optionalColumn } from '../core/column-path.ts';
+import { type Schema, type StructType, walkFields } from '../core/schema.ts';
 import {
   type Evolution,
   type EvolutionContext,
@@ -23,8 +24,8 @@ export interface WantedSchema {
    * that differ only in case are the same.
    */
   structs: { struct: StructType; inferred: boolean; caseInsensitive: boolean }[];
-  /** Columns, as paths, that a record has no value for. */
-  optional: string[];
+  /** Columns that a record has no value for. */
+  optional: ColumnSteps[];
 }
 
 export interface EvolvedTable {
@@ -94,7 +95,7 @@ function evolve(
   let { lastColumnId } = first;
   const changes: SchemaChange[] = [];
   const refused: RefusedChange[] = [];
-  const optional = wanted.optional.map((path) => optionalStruct(from, path)).filter((s) => s !== undefined);
+  const optional = wanted.optional.map((steps) => optionalColumn(from, steps)).filter((s) => s !== undefined);
   const exactly = { inferred: false, caseInsensitive: false };
   const structs = [...wanted.structs, ...optional.map((struct) => ({ struct, ...exactly }))];
   for (const { struct, inferred, caseInsensitive } of structs) {
@@ -120,32 +121,4 @@ function columnCount(schema: Schema): number {
   let count = 0;
   for (const _ of walkFields(schema)) count++;
   return count;
-}
-
-/**
- * A struct that asks for nothing but that the column at a path be optional; undefined where there is no such column. A name
- * may hold dots: the longest that fits is meant.
- */
-function optionalStruct(schema: StructType, path: string): StructType | undefined {
-  const plain = path.replaceAll(/\[\d+\]/g, '');
-  const candidates = schema.fields
-    .filter((f) => plain === f.name || plain.startsWith(`${f.name}.`))
-    .sort((a, b) => b.name.length - a.name.length);
-  for (const field of candidates) {
-    if (plain === field.name) return { type: 'struct', fields: [{ ...field, required: false }] };
-    const type = optionalBelow(field.type, plain.slice(field.name.length + 1));
-    if (type !== undefined) return { type: 'struct', fields: [{ ...field, type }] };
-  }
-  return undefined;
-}
-
-function optionalBelow(type: IcebergType, path: string): IcebergType | undefined {
-  if (typeof type === 'string') return undefined;
-  if (type.type === 'struct') return optionalStruct(type, path);
-  if (type.type === 'list') {
-    const element = optionalBelow(type.element, path);
-    return element === undefined ? undefined : { ...type, element };
-  }
-  const value = optionalBelow(type.value, path);
-  return value === undefined ? undefined : { ...type, value };
 }

@@ -58,7 +58,7 @@ export async function evolveTables(
       );
       entry.schema.structs.push({ struct: { type: 'struct', fields }, inferred, caseInsensitive });
     }
-    entry.schema.optional.push(...want.optional.map((path) => `${prefix}${path}`));
+    entry.schema.optional.push(...want.optional.map(([name, ...below]) => [`${prefix}${name}`, ...below]));
   }
   let changed = false;
   for (const [table, { rule, schema }] of byTable) {

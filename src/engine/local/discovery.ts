@@ -1,4 +1,5 @@
 import type { BytesVector } from '../../columns/vector.ts';
+import { type ColumnSteps, columnOfPath } from '../../core/column-path.ts';
 import type { StructType } from '../../core/schema.ts';
 import { hasConfluentFrame, schemaIdAt } from '../../decode/avro/frame.ts';
 import { SchemaInference } from '../../decode/infer/schema-inference.ts';
@@ -22,8 +23,8 @@ export interface WantedColumns {
   schemaIds: number[];
   /** The same of the one writer schema that the rule gives, for values that name none. */
   configured: boolean;
-  /** Required columns that a record has no value for, as paths. */
-  optional: string[];
+  /** Required columns that a record has no value for. */
+  optional: ColumnSteps[];
 }
 
 /** Faults that another type of the column, or an optional one, could mend. */
@@ -75,11 +76,6 @@ function seekers(plan: DecodePlan): { part: 'value' | 'key'; seeker: PartDiscove
   });
 }
 
-/** The column at a path: elements of a list are one, however many there are. */
-function withoutIndexes(path: string): string {
-  return path.replaceAll(/\[\d+\]/g, '');
-}
-
 class PartDiscovery {
   private readonly part: DecodePart;
   /** Of records that fit but for fields without a column; those that do not fit must not blur what these say. */
@@ -88,7 +84,8 @@ class PartDiscovery {
   private readonly wider: WiderNumbers | null;
   private readonly schemaIds = new Set<number>();
   private configured = false;
-  private readonly optional = new Set<string>();
+  /** By their steps as text: there are no more than columns, whatever the keys of maps are. */
+  private readonly optional = new Map<string, ColumnSteps>();
   private left: number;
 
   constructor(part: DecodePart, records: number | null) {
@@ -112,13 +109,18 @@ class PartDiscovery {
     const faulty = new Set<number>();
     for (const { row, reason, field } of decoder.faults) {
       faulty.add(row);
-      if (reason === 'MISSING_REQUIRED' && field !== '') this.optional.add(withoutIndexes(field));
+      if (reason === 'MISSING_REQUIRED') this.addOptional(field);
       else if (MENDABLE.has(reason)) this.add(bytes, row, this.others);
       if (reason === 'OUT_OF_RANGE')
         this.wider?.addJson(bytes.data.subarray(bytes.starts[row] + 4, bytes.starts[row + 1]));
     }
     for (const row of decoder.rowsWithUnknownFields)
       this.add(bytes, row, faulty.has(row) ? this.others : this.fitting);
+  }
+
+  private addOptional(path: string): void {
+    const steps = columnOfPath(this.part.columns, path);
+    if (steps !== undefined) this.optional.set(JSON.stringify(steps), steps);
   }
 
   private add(bytes: BytesVector, row: number, inference: SchemaInference): void {
@@ -141,7 +143,7 @@ class PartDiscovery {
       wider: this.wider?.result() ?? null,
       schemaIds: [...this.schemaIds],
       configured: this.configured,
-      optional: [...this.optional],
+      optional: [...this.optional.values()],
     };
   }
 }

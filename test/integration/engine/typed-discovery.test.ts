@@ -122,6 +122,44 @@ describe('columns that are found in records', () => {
       ]);
     });
 
+    it('makes elements of lists and values of maps optional, and nothing around them', async () => {
+      const schema = JSON.stringify({
+        type: 'struct',
+        fields: [
+          {
+            id: 1,
+            name: 'l',
+            required: true,
+            type: { type: 'list', 'element-id': 2, element: 'int', 'element-required': true },
+          },
+          {
+            id: 3,
+            name: 'm',
+            required: true,
+            type: {
+              type: 'map',
+              'key-id': 4,
+              key: 'string',
+              'value-id': 5,
+              value: 'int',
+              'value-required': true,
+            },
+          },
+        ],
+      });
+      await world.send('{"l":[1,null],"m":{"a":1}}', '{"l":[],"m":{"a":null,"l":2}}', '{"l":null,"m":{}}');
+      const { rows, faults, log } = await run({ ...json(schema), evolve: 'widen' });
+      expect(rows).toEqual([
+        { l: [1, null], m: { a: 1 } },
+        { l: [], m: { a: null, l: 2 } },
+        { l: null, m: {} },
+      ]);
+      expect(faults).toEqual([]);
+      expect(log.filter((line) => line.includes('optional')).map((line) => line.split('column ')[1])).toEqual(
+        ['l.element was made optional', 'm.value was made optional', 'l was made optional'],
+      );
+    });
+
     it('follows the writer schema of Avro values that name none', async () => {
       const writerSchema = JSON.stringify({
         type: 'record',
