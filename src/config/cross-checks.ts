@@ -105,6 +105,9 @@ function checkRule(values: Values, index: number, fault: Report, warn: Report): 
       at('timeZone'),
       `expected an IANA time zone such as UTC or Asia/Seoul, found ${shown(zone)}`,
     );
+  const table = values.get<string>('tables[]', 'table', index);
+  if (table !== undefined && /__(quarantine|requeued)$/.test(table))
+    fault('WRONG_VALUE', at('table'), `${shown(table)} is a name for what is set aside; give another one`);
   const keep = values.get<number>('tables[]', 'keepSnapshots', index);
   const max = values.get<number>('tables[]', 'maxSnapshots', index);
   if (keep !== undefined && max !== undefined && max < keep)

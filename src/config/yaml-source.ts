@@ -31,7 +31,7 @@ const SYNTAX: Readonly<Record<string, string>> = {
   BAD_ALIAS: 'an alias (*name) without an anchor (&name) before it',
   BAD_DIRECTIVE: 'a %directive that YAML does not know',
   BAD_DQ_ESCAPE: 'a \\ escape in a double-quoted text that YAML does not know',
-  BAD_INDENT: 'the indentation does not fit the lines around it',
+  BAD_INDENT: 'the indentation does not fit the lines around it, or a { or [ is not closed',
   BAD_SCALAR_START: 'a text may not begin with this character; quote it',
   BLOCK_AS_IMPLICIT_KEY: 'a map inside a map on one line; a text that holds ": " must be quoted',
   BLOCK_IN_FLOW: 'a block inside { } or [ ]',

@@ -46,6 +46,10 @@ function parsedJson(text: string): unknown {
 /** Spark's fields are `nullable`, Iceberg's are `required`; the names of types mean different things, so that nothing is guessed. */
 function structOfJson(node: JsonNode): StructType {
   const kind = node.member('type');
+  if (kind.value === undefined && !node.has('fields'))
+    throw node.fault(
+      'expected a schema as JSON, with `fields`; columns by their names are written as text: "id BIGINT, name STRING"',
+    );
   if (kind.value !== undefined && kind.string() !== 'struct') throw kind.fault('expected "struct"');
   const [first] = node.member('fields').items();
   if (first === undefined) throw node.member('fields').fault('expected at least one field');

@@ -75,6 +75,21 @@ it('tells once of a schema file that is not there', async () => {
   ]);
 });
 
+it('tells of columns that are written as a map how they are written', async () => {
+  const [found, ...others] = await faultsOf({
+    value: { format: 'json', schema: { id: 'BIGINT', name: 'STRING' } },
+  });
+  expect(others).toEqual([]);
+  expect(found).toContain('columns by their names are written as text: "id BIGINT, name STRING"');
+});
+
+it('keeps names of what is set aside from the tables of rules', async () => {
+  for (const table of ['silver.a__quarantine', 'silver.a__requeued'])
+    expect(await faultsOf({ table, value: json('a INT') })).toEqual([
+      `tables[0].table: "${table}" is a name for what is set aside; give another one`,
+    ]);
+});
+
 it('finds the address of a registry that is none, and does not show it', async () => {
   const at = (url: string): Promise<string[]> =>
     faultsOf({ value: 'avro' }, { registry: { 'schema.registry.url': url } });
