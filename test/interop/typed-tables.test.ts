@@ -1,5 +1,9 @@
 /** Typed tables of a pipeline, from JSON and from Avro, as PyIceberg, DuckDB and pyarrow read them: every type, every extreme, pruned right. */
+import { readFileSync } from 'node:fs';
+import { parquetMetadata } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { walkFields } from '../../src/core/schema.ts';
+import { currentSchema } from '../../src/iceberg/metadata.ts';
 import { avscType } from '../support/avro.ts';
 import { useKafka } from '../support/kafka.ts';
 import {
@@ -85,6 +89,37 @@ describe.each(['json', 'avro'] as const)('a table of every type, written from %s
       four: 'fixed_size_binary[4]',
     });
     expect(inFile.every((f) => f.id !== null)).toBe(true);
+  });
+
+  it('has a field id at every level and decimals in their smallest form (cases C25, C26)', async () => {
+    const [file] = (await readForeign(placeOf(world))).files;
+    const bytes = readFileSync(file.path.replace(/^file:\/\//, ''));
+    const { schema } = parquetMetadata(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+    const ids = schema.flatMap((e) => e.field_id ?? []);
+    const catalog = await world.pipeline.openCatalog();
+    const { metadata } = (await catalog.loadTable({ namespace: ['silver'], name: 'events' }))!;
+    await catalog.close();
+    const inTable = [...walkFields(currentSchema(metadata))].map((f) => f.id);
+    expect(ids.sort((a, b) => a - b)).toEqual(inTable.sort((a, b) => a - b));
+    const form = (name: string) => {
+      const element = schema.find((e) => e.name === name)!;
+      return `${element.type}${element.type_length === undefined ? '' : `[${element.type_length}]`}`;
+    };
+    expect(['d1', 'd9', 'd18', 'd19', 'd38'].map(form)).toEqual([
+      'INT32',
+      'INT32',
+      'INT64',
+      'FIXED_LEN_BYTE_ARRAY[9]',
+      'FIXED_LEN_BYTE_ARRAY[16]',
+    ]);
+    const id = (name: string) => EVERY_TYPE.fields.find((f) => f.name === name)!.id;
+    expect(['d1', 'd9', 'd18', 'd19', 'd38'].map((name) => file.lowerBounds[id(name)])).toEqual([
+      'f7',
+      '80',
+      'ff',
+      'ff',
+      'ff',
+    ]);
   });
 });
 

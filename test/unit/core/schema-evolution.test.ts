@@ -200,4 +200,16 @@ describe('evolution', () => {
       ['e', 'ARRAY<STRUCT<x: BIGINT>>'],
     ]);
   });
+
+  it('makes no column optional for inferred columns, which are never required', () => {
+    const from = 'a INT NOT NULL, b STRUCT<x: INT NOT NULL> NOT NULL, c ARRAY<INT>';
+    const { schema, refused } = evolve(from, 'a BIGINT, b STRUCT<x: INT, y: INT>, c ARRAY<INT>', {
+      rule: 'widen',
+      inferred: true,
+    });
+    expect(refused).toEqual([]);
+    expect(formatDdl(schema)).toBe(
+      'a BIGINT NOT NULL, b STRUCT<x: INT NOT NULL, y: BIGINT> NOT NULL, c ARRAY<INT>',
+    );
+  });
 });

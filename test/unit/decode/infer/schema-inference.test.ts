@@ -212,4 +212,19 @@ describe('inference', () => {
     expect(formatDdl(inference.result({ narrowIntegers: true })!)).toBe(ddl);
     expect(formatDdl(inference.result()!)).toBe(ddl.replaceAll(/\bINT/g, 'BIGINT'));
   });
+
+  it('keeps what was seen first where a text does not stand for all, and passes over lists at odds', () => {
+    const inference = inferenceOf(
+      [
+        '{"a":1,"b":{"x":1},"c":["x",1],"d":[{"y":1},{"y":"q"}],"e":null}',
+        '{"a":"q","b":[1],"c":[2],"d":[{"y":true}],"e":"q"}',
+        '{"a":0.5,"e":1}',
+      ],
+      { conflicts: 'first' },
+    );
+    expect(formatDdl(inference.result()!)).toBe(
+      'a DOUBLE, b STRUCT<x: BIGINT>, c ARRAY<BIGINT>, d ARRAY<STRUCT<y: BOOLEAN>>, e STRING',
+    );
+    expect(inference.report().conflicts.map(({ path }) => path)).toEqual(['a', 'b', 'e']);
+  });
 });
