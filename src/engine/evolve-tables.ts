@@ -50,7 +50,7 @@ export async function evolveTables(
     const target = targetOf(tables, want);
     for (const { struct, inferred } of structs) {
       const all = prefixed(struct, prefix);
-      const fields = all.filter((f) => takes(target, rule, want.part, f.name));
+      const fields = all.filter((f) => takes(target, rule, want.part, f.name, caseInsensitive));
       tellOfOthers(
         log,
         want,
@@ -115,11 +115,18 @@ function targetOf(tables: TargetTables, { topic, table }: WantedColumns): Target
 
 /**
  * May a part of the records ask something of the column of this name? Columns of provenance and of the other part are
- * not theirs to change, whatever fields they have.
+ * not theirs to change, whatever fields they have, and however they write them.
  */
-function takes(target: TargetTable, rule: TableRule, part: 'value' | 'key', name: string): boolean {
-  const at = target.schema.fields.findIndex((f) => f.name === name);
-  if (at < 0) return !isProvenance(rule, name) && partOfNew(rule, name) === part;
+function takes(
+  target: TargetTable,
+  rule: TableRule,
+  part: 'value' | 'key',
+  name: string,
+  caseInsensitive: boolean,
+): boolean {
+  const folded = (text: string): string => (caseInsensitive ? text.toLowerCase() : text);
+  const at = target.schema.fields.findIndex((f) => folded(f.name) === folded(name));
+  if (at < 0) return !isProvenance(rule, folded(name)) && partOfNew(rule, name) === part;
   const source = target.sources[at];
   return isDecoded(source) && source.part === part;
 }

@@ -160,6 +160,20 @@ describe('columns that are found in records', () => {
       );
     });
 
+    it('lets no spelling of a name change a column of provenance, or of the key', async () => {
+      const format = { format: 'json', caseInsensitive: true };
+      await world.send(
+        ['{"K":1}', '{"KAFKA_PARTITION":3000000000,"id":1}'],
+        ['{"k":2}', '{"KEY_K":3000000000,"id":2}'],
+        ['{"k":3}', '{"ID":3,"Other":1}'],
+      );
+      const value = { ...format, schema: 'id INT' };
+      const { rows, faults } = await run({ value, key: { ...format, schema: 'k INT' }, evolve: 'widen' });
+      expect(rows).toEqual([{ id: 3, key_k: 3, Other: 1n }]);
+      expect(faults).toEqual(['0 UNKNOWN_FIELD value', '1 UNKNOWN_FIELD value']);
+      expect(await world.proof()).toMatchObject({ ok: true, rows: 1, quarantined: 2 });
+    });
+
     it('follows the writer schema of Avro values that name none', async () => {
       const writerSchema = JSON.stringify({
         type: 'record',
