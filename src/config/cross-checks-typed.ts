@@ -72,21 +72,7 @@ export function checkTyped(values: Values, index: number, fault: Report): void {
   else if (values.get<string>('tables[]', 'table', index)?.includes('${route}') === true)
     fault('CONTRADICTION', at('table'), '${route} needs `route`');
   for (const part of ['value', 'key'] as const) if (given(part)) checkPart(values, index, part, fault);
-  if (given('value') && given('key')) checkPrefix(values, index, fault);
   checkColumns(values, index, fault);
-}
-
-/** Without a prefix the columns of the key are told from those of the value by their names only. */
-function checkPrefix(values: Values, index: number, fault: Report): void {
-  if (values.get<string>('tables[].key', 'prefix', index) !== '') return;
-  const schema = values.get('tables[].key', 'schema', index);
-  const isKnown = schema !== undefined && schema !== 'table' && schema !== 'infer';
-  if (isKnown && values.get('tables[]', 'evolve', index) === 'none') return;
-  fault(
-    'CONTRADICTION',
-    values.path('tables[].key', 'prefix', index),
-    'without a prefix nothing tells the columns of the key from those of the value; give one, or the `schema` of the key with `evolve: none`',
-  );
 }
 
 /** A rule with a route needs tables to go to, and something that can say which. */

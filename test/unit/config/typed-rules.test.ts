@@ -99,3 +99,20 @@ it('finds the address of a registry that is none, and does not show it', async (
   expect(await at('http://a:8081,b:8081')).toEqual([`registry.schema.registry.url: address 2: ${expected}`]);
   expect(await at('http://a:8081, https://u:p@b/apis/ccompat/v7')).toEqual([]);
 });
+
+it('takes what leads to a table into the subject of the registry only where there is a route', async () => {
+  const registry = { 'schema.registry.url': 'http://a:8081' };
+  const value = { format: 'avro', subject: '${topic}-${route}' };
+  expect(await faultsOf({ value }, { registry })).toEqual([
+    'tables[0].value.subject: ${route} needs `route`',
+  ]);
+  const route = { by: '$recordName', unknown: 'create' };
+  expect(await faultsOf({ value, route, table: 'silver.${route}' }, { registry })).toEqual([]);
+});
+
+it('keeps names of what is set aside from the tables of a route', async () => {
+  const route = { by: 'a', tables: { x: 'silver.x__quarantine', y: 'silver.y' } };
+  expect(await faultsOf({ value: json('a STRING'), route })).toEqual([
+    'tables[0].route.tables: "silver.x__quarantine" is a name for what is set aside; give another one',
+  ]);
+});
