@@ -9,6 +9,7 @@ import {
   isKeptName,
   isQuarantine,
   parseRoutingText,
+  quarantineOf,
   quarantineOfRoute,
   routeTopics,
   routingText,
@@ -222,6 +223,9 @@ export class BoundTables {
   }
 }
 
+/** Characters of a directory's name, where a character is a byte: more can be stored nowhere. */
+const MAX_NAME = 255;
+
 /** Why a value that records have cannot have a table; null where it can. */
 async function refusedRoute(
   catalog: Catalog,
@@ -234,6 +238,9 @@ async function refusedRoute(
     return `the rule has ${maxTables} tables already (route.maxTables)`;
   const other = [...known].find(([, name]) => name === table);
   if (other !== undefined) return `its table would be ${table}, which is that of ${JSON.stringify(other[0])}`;
+  const length = quarantineOf(parseTableName(table).name).length;
+  if (length > MAX_NAME)
+    return `the name of its quarantine would have ${length} characters, and a directory takes ${MAX_NAME}`;
   if (isKeptName(table)) return `its table would be ${table}, a name for what is set aside`;
   const there = await catalog.loadTable(parseTableName(table));
   if (there === undefined) return null;

@@ -142,6 +142,20 @@ describe('a topic that is routed', () => {
     expect(await world.proof('silver.ok')).toMatchObject({ ok: true });
   });
 
+  it('makes no table whose directory would have too long a name', async () => {
+    const prefix = 'p'.repeat(50);
+    world.make(created(), { intoTable: `silver.${prefix}_\${route}` });
+    // With `__quarantine` behind them the names have 255 characters, and 256.
+    const [fits, tooLong] = [192, 193].map((length) => 'x'.repeat(length));
+    await world.send(record(fits, 1), record(tooLong, 2), record('ok', 3));
+    const { summary, log } = await world.pipeline.run();
+    expect(summary).toMatchObject({ records: 3, quarantined: 1, batches: 1 });
+    expect(await ids(`silver.${prefix}_${fits}`)).toEqual([1]);
+    expect(await ids(`silver.${prefix}_ok`)).toEqual([3]);
+    expect(await world.faults('silver.faults__quarantine')).toEqual(['1 ROUTE_UNKNOWN kind']);
+    expect(log.join('\n')).toContain('would have 256 characters, and a directory takes 255');
+  });
+
   it('makes no more tables than it may, over restarts and in one batch', async () => {
     await world.send(...['a', 'b', 'c', 'd', 'a'].map((kind, i) => record(kind, i)));
     world.make(created({ maxTables: 3, tables: { z: 'silver.zed' } }), { intoTable: GROUP });
