@@ -17,7 +17,11 @@ export async function sparkRuntime({ log = (line) => process.stderr.write(`${lin
   const java = await findJava();
   if (java === undefined)
     throw new SetupError('The race against Spark needs Java 17 or newer (`java`), which is not installed.');
-  const jars = await pinnedJars('spark', "Spark's Kafka source and Avro reader, Iceberg's runtime (about 58 MB)", log);
+  const jars = await pinnedJars(
+    'spark',
+    "Spark's Kafka source and Avro reader, Iceberg's runtime (about 58 MB)",
+    log,
+  );
   if (jars === undefined)
     throw new SetupError('The race against Spark needs Maven (`mvn`), which is not installed.');
   const python = await pinnedPython({
