@@ -14,7 +14,7 @@ const MOST_VALUES = 200;
 const MOST_LABEL_CHARACTERS = 100;
 
 /**
- * Counts JSON objects by one of their top-level fields. A label is the field's text where it is a plain word, else its
+ * Counts rows by a column, or by a top-level field of the JSON objects in them. A label is the field's text where it is a plain word, else its
  * JSON: `dummy`, `"7"` for a text, `7` for a number; no more than 100 characters of it.
  */
 export class FieldCounter {
@@ -32,6 +32,11 @@ export class FieldCounter {
   /** Counts one row; null is a record without a value. */
   add(text: string | null, rows = 1): void {
     this.count(text === null ? NOT_JSON : this.labelIn(text), rows);
+  }
+
+  /** Counts one row by what a column of that name holds. */
+  addValue(value: string | number | bigint | boolean | null): void {
+    this.count(labelOf(value), 1);
   }
 
   /** Adds what another one has counted. */

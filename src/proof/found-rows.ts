@@ -85,14 +85,15 @@ export class FoundRows {
   }
 
   /**
-   * Reads the rows of a table's main branch: three columns, `kafka_topic_id` where the table has it, and `value` to count
-   * by. Throws NOT_VERIFIABLE for a table without the three or with delete files, UNSUPPORTED where there is no `value` of
-   * text or bytes to count by, and what the storage throws.
+   * Reads the rows of a table's main branch: three columns, `kafka_topic_id` where the table has it, and what is to be
+   * counted by: a column of that name, else `value`, whose JSON may have the field. Throws NOT_VERIFIABLE for a table
+   * without the three or with delete files, UNSUPPORTED where there is neither to count by, and what the storage throws.
    */
   async collect(io: FileIO, table: LoadedTable, name: string, kind: 'rows' | 'quarantined'): Promise<void> {
     const coordinates = coordinateColumns(table, name);
     const topicId = columnOf(table, 'kafka_topic_id', ['string'])?.id;
-    const value = kind === 'rows' && this.countBy !== undefined ? valueColumn(table, name) : undefined;
+    const counted =
+      kind === 'rows' && this.countBy !== undefined ? countedColumn(table, name, this.countBy) : undefined;
     const snapshot = snapshotOfRef(table.metadata, 'main');
     if (snapshot === undefined) return;
     for await (const { file } of liveFiles(io, table.metadata, snapshot)) {
@@ -107,8 +108,10 @@ export class FoundRows {
       const columns = [...coordinates];
       const idAt =
         topicId !== undefined && (await hasColumn(io, path, topicId)) ? columns.push(topicId) - 1 : -1;
-      const valueAt = value !== undefined ? columns.push(value) - 1 : -1;
-      await readColumns(io, path, columns, (chunk) => this.take(chunk, name, kind, idAt, valueAt));
+      const hasCounted = counted !== undefined && (!counted.isOwn || (await hasColumn(io, path, counted.id)));
+      const valueAt = hasCounted ? columns.push(counted.id) - 1 : -1;
+      const count = counted === undefined ? undefined : counterOf(counted, valueAt);
+      await readColumns(io, path, columns, (chunk) => this.take(chunk, name, kind, idAt, count));
     }
   }
 
@@ -117,7 +120,7 @@ export class FoundRows {
     name: string,
     kind: 'rows' | 'quarantined',
     idAt: number,
-    valueAt: number,
+    count: CountRow | undefined,
   ): void {
     const [topics, partitions, offsets] = chunk.vectors;
     if (topics.kind !== 'strings' || partitions.kind !== 'int32' || offsets.kind !== 'int64')
@@ -127,7 +130,6 @@ export class FoundRows {
       );
     const ids = idAt < 0 ? undefined : chunk.vectors[idAt];
     const idValues = ids?.kind === 'strings' ? ids.values : undefined;
-    const values = valueAt < 0 ? undefined : chunk.vectors[valueAt];
     const someNull = topics.nullCount + partitions.nullCount + offsets.nullCount > 0;
     let topic: string | null = null;
     let partition = -1;
@@ -153,7 +155,7 @@ export class FoundRows {
         runs = runsOf(found[kind], id);
       }
       runs.add(offsets.getNumber(row));
-      if (values !== undefined) found!.counter?.add(textAt(values, row));
+      if (count !== undefined && found!.counter !== undefined) count(found!.counter, chunk, row);
     }
   }
 }
@@ -195,14 +197,41 @@ function coordinateColumns(table: LoadedTable, name: string): number[] {
   });
 }
 
-function valueColumn(table: LoadedTable, name: string): number {
-  const field = columnOf(table, 'value', ['string', 'binary']);
-  if (field !== undefined) return field.id;
+/** What rows are counted by: a column of their own, or the JSON in the column `value`. */
+interface CountedColumn {
+  id: number;
+  isOwn: boolean;
+}
+
+type CountRow = (counter: FieldCounter, chunk: RowChunk, row: number) => void;
+
+const COUNTABLE = ['string', 'int', 'long', 'boolean'];
+
+function countedColumn(table: LoadedTable, name: string, countBy: string): CountedColumn {
+  const own = columnOf(table, countBy, COUNTABLE);
+  if (own !== undefined) return { id: own.id, isOwn: true };
+  const value = columnOf(table, 'value', ['string', 'binary']);
+  if (value !== undefined) return { id: value.id, isOwn: false };
   throw new SluiceError(
     'UNSUPPORTED',
-    `table ${name} has no column value of type string or binary: rows are counted by a field of the JSON in it`,
+    `table ${name} has no column ${countBy} of text, whole numbers or truth values, and no column value with JSON that could have such a field: leave --count-by out, or name a column`,
     { context: { table: name } },
   );
+}
+
+/** `at`: the column's place in a chunk, -1 for a file that is older than the column and has only nulls for it. */
+function counterOf({ isOwn }: CountedColumn, at: number): CountRow {
+  if (at < 0) return (counter) => counter.addValue(null);
+  if (isOwn) return (counter, chunk, row) => counter.addValue(plainAt(chunk.vectors[at], row));
+  return (counter, chunk, row) => counter.add(textAt(chunk.vectors[at], row));
+}
+
+function plainAt(vector: ReadVector, row: number): string | number | bigint | boolean | null {
+  if (vector.kind === 'strings') return vector.values[row];
+  if (vector.isNull(row)) return null;
+  if (vector.kind === 'int64') return vector.getBigInt(row);
+  if (vector.kind === 'boolean') return vector.values[row] === 1;
+  return vector.kind === 'int32' ? vector.values[row] : null;
 }
 
 function textAt(values: ReadVector, row: number): string | null {

@@ -26,7 +26,10 @@ export function command(context: CliContext): Command {
       tableArguments,
     )
     .addOption(
-      new Option('--count-by <field>', 'also count the rows by a field of the JSON in the column value'),
+      new Option(
+        '--count-by <field>',
+        'also count the rows by a column, or by a field of the JSON in the column value',
+      ),
     )
     .addOption(
       new Option(
@@ -46,7 +49,7 @@ Examples:
 
 Reads the checkpoint's ledger and the offset columns of the tables; the pipeline may be running. Exit code 4 where
 records are lost, doubled, unknown to the ledger or misplaced (in the quarantine instead of the table, or the other way
-round); offsets are listed as [from, until). With --count-by the column value is read too. With --against-broker the
+round); offsets are listed as [from, until). With --count-by that column, or value, is read too. With --against-broker the
 topics are read again around the offsets without a row: a record that is still there and should be a row is lost.`,
     )
     .action((tables: string[], flags: VerifyFlags) => verify(context, tables, flags));

@@ -50,7 +50,7 @@ describe('typed tables of JSON', () => {
     ((await readIndependently(pipeline.catalogFile, table))?.rows ?? []).sort(
       (a, b) => Number(a.kafka_offset) - Number(b.kafka_offset),
     );
-  const proof = async (table = 'silver.events') =>
+  const proof = async (table = 'silver.events', countBy?: string) =>
     verifyTable(
       {
         checkpoint: await pipeline.openCheckpoint(),
@@ -58,6 +58,7 @@ describe('typed tables of JSON', () => {
         io: new LocalFileIO(),
       },
       table,
+      { countBy },
     );
 
   it('fills columns and sets broken records aside with their reason', async () => {
@@ -85,7 +86,12 @@ describe('typed tables of JSON', () => {
         [2n, 'INVALID_JSON', 'value'],
       ],
     );
-    expect(await proof()).toMatchObject({ ok: true, rows: 2, quarantined: 2 });
+    expect(await proof('silver.events', 'name')).toMatchObject({
+      ok: true,
+      rows: 2,
+      quarantined: 2,
+      countBy: { counts: { a: 1, null: 1 } },
+    });
   });
 
   it('adds columns with the value of the record that brought them, and widens', async () => {
