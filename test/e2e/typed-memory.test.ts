@@ -108,16 +108,16 @@ async function peakOf({ memory, count, kinds, rule }: Run): Promise<number> {
 
 describe('the memory of a pipeline into many tables', () => {
   it('stays under `memory`, beside what Node.js takes, for hundreds of tables', async () => {
-    const peak = await peakOf({ memory: '256MB', count: THOROUGH ? 400_000 : 100_000, kinds: 300 });
+    const peak = await peakOf({ memory: '256MB', count: THOROUGH ? 400_000 : 60_000, kinds: 250 });
     expect(peak).toBeLessThan(256 * MiB + NODE_BYTES);
   });
 
   it('does not grow with the records', async () => {
-    const kinds = 100;
-    const few = await peakOf({ memory: '128MB', count: 100_000, kinds });
+    const kinds = 60;
+    const few = await peakOf({ memory: '128MB', count: 200_000, kinds });
     rmSync(home, { recursive: true, force: true });
     home = mkdtempSync(join(tmpdir(), 'sluice-e2e-typed-memory-'));
-    const many = await peakOf({ memory: '128MB', count: THOROUGH ? 800_000 : 250_000, kinds });
+    const many = await peakOf({ memory: '128MB', count: THOROUGH ? 1_500_000 : 500_000, kinds });
     expect(many).toBeLessThan(few * 1.2);
   });
 });
