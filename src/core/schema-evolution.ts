@@ -32,6 +32,8 @@ export interface EvolutionContext {
    * int is a long of which all values seen fit an int: as a new column it is a long. No column is made optional.
    */
   inferred?: boolean;
+  /** Names that no new column may have: those of partition fields, which Java takes for the columns that they come from. */
+  taken?: readonly string[];
 }
 
 export interface SchemaChange {
@@ -99,11 +101,13 @@ class EvolutionRun {
   private readonly paths: Set<string>;
   /** Identifier fields and the structs that hold them: required for ever. */
   private readonly identifiers: ReadonlySet<number>;
+  private readonly taken: ReadonlySet<string>;
 
   constructor(table: Schema, context: EvolutionContext) {
     this.context = context;
     this.lastColumnId = Math.max(context.lastColumnId, highestFieldId(table));
     this.paths = new Set([...fieldPaths(table)].map(({ path }) => path));
+    this.taken = new Set(context.taken?.map((name) => name.toLowerCase()));
     this.identifiers = withAncestors(table, new Set(table.identifierFieldIds ?? []));
   }
 
@@ -165,6 +169,9 @@ class EvolutionRun {
       return { kind: 'name', text: `the table has another field with the full name ${clash}` };
     if (new Set(full.map((name) => name.toLowerCase())).size < full.length)
       return { kind: 'name', text: 'two of its fields differ only in case' };
+    const taken = full.find((name) => this.taken.has(name.toLowerCase()));
+    if (taken !== undefined)
+      return { kind: 'name', text: `a partition field of the table has the name ${taken}` };
     if (RESERVED.has(path.toLowerCase()))
       return { kind: 'name', text: 'Iceberg keeps this name for a column of its own' };
     if (this.context.formatVersion < 3 && holdsVersion3(want.type))

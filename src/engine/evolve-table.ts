@@ -56,6 +56,7 @@ export async function evolveTable(
       rule,
       lastColumnId: metadata.lastColumnId,
       formatVersion: metadata.formatVersion,
+      taken: metadata.partitionSpecs.flatMap((spec) => spec.fields.map((field) => field.name)),
     });
     if (evolved.changes.length === 0) return { table, changes: made, refused: evolved.refused };
     accept(evolved.schema, metadata);

@@ -174,6 +174,24 @@ describe('columns that are found in records', () => {
       expect(await world.proof()).toMatchObject({ ok: true, rows: 1, quarantined: 2 });
     });
 
+    it('adds no column of the name of a partition field: Java could not open the table', async () => {
+      await world.send(
+        '{"id":1,"kafka_timestamp_day":5}',
+        '{"id":2,"ID_Bucket":1}',
+        '{"id":3,"s":{"x_trunc":1}}',
+        '{"id":4,"s.x_trunc":1}',
+        '{"id":5,"id_trunc":1}',
+      );
+      const rule = {
+        ...json('id INT, s STRUCT<x: INT>'),
+        evolve: 'add',
+        partitionBy: ['days(kafka_timestamp)', 'bucket(4, id)', 'truncate(5, s.x)'],
+      };
+      const { rows, faults } = await run(rule);
+      expect(rows).toEqual([{ id: 5, s: null, id_trunc: 1n }]);
+      expect(faults).toEqual([0, 1, 2, 3].map((offset) => `${offset} UNKNOWN_FIELD value`));
+    });
+
     it('follows the writer schema of Avro values that name none', async () => {
       const writerSchema = JSON.stringify({
         type: 'record',

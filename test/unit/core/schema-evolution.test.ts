@@ -19,6 +19,20 @@ const evolve = (from: string, to: string, more: Partial<EvolutionContext> = {}):
   evolveSchema(table(from), parseSchemaText(to), { ...CONTEXT, ...more });
 
 describe('evolution', () => {
+  it('adds no column whose full name is taken, whatever its case', () => {
+    const taken = ['at_day', 's.x_bucket', 'a'];
+    const { schema, refused } = evolve(
+      'a INT, s STRUCT<x: INT>',
+      'a BIGINT, At_Day INT, s STRUCT<x_bucket: INT, y: INT>, z STRUCT<at_day: INT>',
+      { taken },
+    );
+    expect(formatDdl(schema)).toBe('a BIGINT, s STRUCT<x: INT, y: INT>, z STRUCT<at_day: INT>');
+    expect(refused.map(({ kind, path, why }) => [kind, path, why])).toEqual([
+      ['name', 'At_Day', 'a partition field of the table has the name At_Day'],
+      ['name', 's.x_bucket', 'a partition field of the table has the name s.x_bucket'],
+    ]);
+  });
+
   it('adds columns at every level, with ids above the last one, in the order of what is wanted', () => {
     const { schema, lastColumnId, changes, refused } = evolve(
       's STRUCT<a: INT>, l ARRAY<STRUCT<a: INT>>, m MAP<STRING, STRUCT<a: INT>>',
