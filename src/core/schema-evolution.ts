@@ -97,7 +97,7 @@ class EvolutionRun {
   readonly refused: RefusedChange[] = [];
   lastColumnId: number;
   private readonly context: EvolutionContext;
-  /** Full names of the table and of what was added. */
+  /** Full names of the table and of what was added, in lower case: engines read without regard to it, and dots join names. */
   private readonly paths: Set<string>;
   /** Identifier fields and the structs that hold them: required for ever. */
   private readonly identifiers: ReadonlySet<number>;
@@ -106,7 +106,7 @@ class EvolutionRun {
   constructor(table: Schema, context: EvolutionContext) {
     this.context = context;
     this.lastColumnId = Math.max(context.lastColumnId, highestFieldId(table));
-    this.paths = new Set([...fieldPaths(table)].map(({ path }) => path));
+    this.paths = new Set([...fieldPaths(table)].map(({ path }) => path.toLowerCase()));
     this.taken = new Set(context.taken?.map((name) => name.toLowerCase()));
     this.identifiers = withAncestors(table, new Set(table.identifierFieldIds ?? []));
   }
@@ -153,8 +153,8 @@ class EvolutionRun {
     const given = this.context.formatVersion >= 3 ? defaults : {};
     const asked = this.context.inferred ? withLongs(want.type) : want.type;
     const type = this.withoutDefaults(freshType(asked, nextId));
-    this.paths.add(path);
-    for (const nested of fieldPaths(type, path)) this.paths.add(nested.path);
+    this.paths.add(path.toLowerCase());
+    for (const nested of fieldPaths(type, path)) this.paths.add(nested.path.toLowerCase());
     this.changes.push({ kind: 'add', path, from: null, to: formatDdlType(asked) });
     return { ...rest, ...given, id, required: false, type };
   }
@@ -164,7 +164,7 @@ class EvolutionRun {
     path: string,
   ): { kind: RefusedChange['kind']; text: string } | undefined {
     const full = [path, ...[...fieldPaths(want.type, path)].map((nested) => nested.path)];
-    const clash = full.find((name) => this.paths.has(name));
+    const clash = full.find((name) => this.paths.has(name.toLowerCase()));
     if (clash !== undefined)
       return { kind: 'name', text: `the table has another field with the full name ${clash}` };
     if (new Set(full.map((name) => name.toLowerCase())).size < full.length)

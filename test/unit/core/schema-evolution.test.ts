@@ -19,6 +19,19 @@ const evolve = (from: string, to: string, more: Partial<EvolutionContext> = {}):
   evolveSchema(table(from), parseSchemaText(to), { ...CONTEXT, ...more });
 
 describe('evolution', () => {
+  it('adds no column whose full name is that of another through a dot, whatever its case', () => {
+    const { schema, refused } = evolve(
+      '`a.b` INT, s STRUCT<x: INT>',
+      'A STRUCT<B: INT>, `S.X` INT, `s.y` INT, s STRUCT<Y: INT, z: INT>',
+    );
+    expect(formatDdl(schema)).toBe('`a.b` INT, s STRUCT<x: INT, z: INT>, `s.y` INT');
+    expect(refused.map(({ kind, path }) => [kind, path])).toEqual([
+      ['name', 'A'],
+      ['name', 'S.X'],
+      ['name', 's.Y'],
+    ]);
+  });
+
   it('adds no column whose full name is taken, whatever its case', () => {
     const taken = ['at_day', 's.x_bucket', 'a'];
     const { schema, refused } = evolve(
