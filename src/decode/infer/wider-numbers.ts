@@ -26,14 +26,14 @@ class NumberText {
 /** A place of a schema at or below which a column could be wider. */
 type Place =
   | { kind: 'decimal'; precision: number; scale: number; needed: number }
-  | { kind: 'float'; needed: boolean }
+  | { kind: 'int' | 'float'; needed: boolean }
   | { kind: 'struct'; fields: { field: NestedField; place: Place }[] }
   | { kind: 'list'; type: ListType; element: Place }
   | { kind: 'map'; type: MapType; value: Place };
 
 /**
- * Finds what decimals and floats of a schema would have to be for documents that do not fit it: a longer decimal of the same
- * scale, a double. To be fed with documents whose numbers are out of range.
+ * Finds what numbers of a schema would have to be for documents that do not fit it: a long, a double, a longer decimal of the
+ * same scale. What other types stand at their places in other documents makes no difference. To be fed with documents whose numbers are out of range.
  */
 export class WiderNumbers {
   private readonly options: WiderNumbersOptions;
@@ -66,6 +66,9 @@ export class WiderNumbers {
     switch (place.kind) {
       case 'decimal':
         if (value instanceof NumberText) this.fitDecimal(place, value.text);
+        return;
+      case 'int':
+        if (value instanceof NumberText) place.needed ||= needsLong(value.text);
         return;
       case 'float':
         if (value instanceof NumberText) place.needed ||= needsDouble(value.text);
@@ -101,7 +104,7 @@ export class WiderNumbers {
 
 function placeOf(type: IcebergType): Place | null {
   if (typeof type === 'string') {
-    if (type === 'float') return { kind: 'float', needed: false };
+    if (type === 'int' || type === 'float') return { kind: type, needed: false };
     const decimal = parseDecimal(type);
     return decimal === undefined ? null : { kind: 'decimal', ...decimal, needed: decimal.precision };
   }
@@ -125,6 +128,8 @@ function widened(place: Place): IcebergType | undefined {
   switch (place.kind) {
     case 'decimal':
       return place.needed > place.precision ? `decimal(${place.needed}, ${place.scale})` : undefined;
+    case 'int':
+      return place.needed ? 'long' : undefined;
     case 'float':
       return place.needed ? 'double' : undefined;
     case 'list': {
@@ -143,6 +148,14 @@ function widened(place: Place): IcebergType | undefined {
       return fields.length === 0 ? undefined : { type: 'struct', fields };
     }
   }
+}
+
+/** A whole number beyond 32 bits, and not beyond 64. */
+function needsLong(text: string): boolean {
+  const value = scaledInteger(text, 0, 19, 'refuse');
+  return (
+    typeof value === 'bigint' && BigInt.asIntN(32, value) !== value && BigInt.asIntN(64, value) === value
+  );
 }
 
 /** Beyond the largest float once rounded to one, and a double. */

@@ -174,6 +174,13 @@ describe('columns that are found in records', () => {
       expect(await world.proof()).toMatchObject({ ok: true, rows: 1, quarantined: 2 });
     });
 
+    it('widens for a number whatever else stood in its place before', async () => {
+      await world.send('{"id":"x"}', '{"id":3000000000,"y":1}', '{"id":true}');
+      const { rows, faults } = await run({ ...json('id INT'), evolve: 'widen' });
+      expect(rows).toEqual([{ id: 3000000000n, y: 1n }]);
+      expect(faults).toEqual(['0 TYPE_MISMATCH id', '2 TYPE_MISMATCH id']);
+    });
+
     it('adds no column of the name of a partition field: Java could not open the table', async () => {
       await world.send(
         '{"id":1,"kafka_timestamp_day":5}',

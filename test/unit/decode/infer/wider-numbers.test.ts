@@ -30,7 +30,10 @@ describe('WiderNumbers', () => {
     [D, ['{"D":1000,"__proto__":{"d":1000}}'], null],
     ['f FLOAT', ['{"f":3.4028234e38}', '{"f":1e400}', '{"f":0.1}'], null],
     ['f FLOAT, g DOUBLE', ['{"f":-1e39,"g":1e300}'], 'f DOUBLE'],
-    ['i INT, s STRING', ['{"i":3000000000,"s":1}'], null],
+    ['i INT, s STRING, l BIGINT', ['{"i":"x","s":1,"l":1e30}', '{"i":3e9}'], 'i BIGINT'],
+    ['i INT', ['{"i":-2147483648}', '{"i":2147483647.0}', '{"i":1.5}', '{"i":9223372036854775808}'], null],
+    ['i INT', ['{"i":2147483648}'], 'i BIGINT'],
+    ['i INT', ['{"i":-9223372036854775808}'], 'i BIGINT'],
     [
       'a STRUCT<x: INT NOT NULL, y: DECIMAL(3,1) NOT NULL> NOT NULL, l ARRAY<FLOAT>, m MAP<STRING, DECIMAL(3,1)>',
       ['{"a":{"y":123.5},"l":[1,1e39]}', '{"m":{"k":1,"toString":9999.5}}'],
