@@ -31,11 +31,15 @@ export async function evolveTables(
   rules: readonly TableRule[],
   wanted: readonly WantedColumns[],
 ): Promise<boolean> {
-  const byTable = new Map<string, { rule: TableRule; schema: WantedSchema }>();
+  // Rules that share a table may allow different things: what one allows is not given to the records of another.
+  const asked = new Map<string, { table: string; evolve: TableRule['evolve']; schema: WantedSchema }>();
+  const others = new OtherFields();
   for (const want of wanted) {
     const rule = rules.find((r) => matchesTopicPattern(r.match, want.topic))!;
-    const entry = byTable.get(want.table) ?? { rule, schema: { structs: [], optional: [] } };
-    byTable.set(want.table, entry);
+    const { evolve } = rule;
+    const name = `${want.table}\u0000${evolve}`;
+    const entry = asked.get(name) ?? { table: want.table, evolve, schema: { structs: [], optional: [] } };
+    asked.set(name, entry);
     const { prefix, format } = rule[want.part]!;
     const structs = want.structs.map((struct) => ({ struct, inferred: true }));
     if (want.wider !== null) structs.push({ struct: want.wider, inferred: false });
@@ -51,19 +55,16 @@ export async function evolveTables(
     for (const { struct, inferred } of structs) {
       const all = prefixed(struct, prefix);
       const fields = all.filter((f) => takes(target, rule, want.part, f.name, caseInsensitive));
-      tellOfOthers(
-        log,
-        want,
-        all.filter((f) => !fields.includes(f)),
-      );
+      for (const field of all) if (!fields.includes(field)) others.add(want, field.name);
       entry.schema.structs.push({ struct: { type: 'struct', fields }, inferred, caseInsensitive });
     }
     entry.schema.optional.push(...want.optional.map(([name, ...below]) => [`${prefix}${name}`, ...below]));
   }
   let changed = false;
-  for (const [table, { rule, schema }] of byTable) {
+  others.tell(log);
+  for (const { table, evolve, schema } of asked.values()) {
     // Columns that are inferred for a new table are added whatever the rule says of later ones.
-    const allowed = rule.evolve === 'none' ? 'add' : rule.evolve;
+    const allowed = evolve === 'none' ? 'add' : evolve;
     const before = tables.loaded.get(table)!;
     const evolved = await evolveTable(catalog, before, schema, allowed);
     tellOfChanges(log, table, evolved);
@@ -73,13 +74,30 @@ export async function evolveTables(
   return changed;
 }
 
-/** What is not the part's to change is told, so that nobody looks for it in vain. */
-function tellOfOthers(log: Log, { table, part }: WantedColumns, others: readonly NestedField[]): void {
-  for (const { name } of others)
-    log.warn(
-      `table ${table}: field ${name} of the ${part} becomes no column: one of provenance, or of the other part of the record, has or would have this name`,
-      { table, part, field: name },
-    );
+/** Fields that are told of by name: names from data are many. */
+const MAX_TOLD = 20;
+
+/** Fields of records that are not theirs to make columns of: told once, so that nobody looks for them in vain. */
+class OtherFields {
+  private readonly found = new Map<string, { table: string; part: string; names: Set<string> }>();
+
+  add({ table, part }: WantedColumns, name: string): void {
+    const key = `${table}\u0000${part}`;
+    const found = this.found.get(key) ?? { table, part, names: new Set() };
+    this.found.set(key, found);
+    found.names.add(name);
+  }
+
+  tell(log: Log): void {
+    for (const { table, part, names } of this.found.values()) {
+      const told = [...names].slice(0, MAX_TOLD).join(', ');
+      const more = names.size > MAX_TOLD ? ` and ${names.size - MAX_TOLD} others` : '';
+      log.warn(
+        `table ${table}: of the ${part}, ${told}${more} become no columns: one of provenance, or of the other part of the record, has or would have the name`,
+        { table, part, fields: names.size },
+      );
+    }
+  }
 }
 
 /** The schema that a rule gives for values that name none; it stands in no registry. */

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { useKafka } from '../../support/kafka.ts';
 import type { TestPipelineOptions } from '../../support/test-pipeline.ts';
-import { plainRows, TypedWorld } from '../../support/typed-world.ts';
+import { plainRows, TYPED_TABLE, TypedWorld } from '../../support/typed-world.ts';
 
 describe('columns that are found in records', () => {
   const { bootstrap } = useKafka();
@@ -90,7 +90,7 @@ describe('columns that are found in records', () => {
         { id: 3, x: null },
       ]);
       expect(faults).toEqual(['1 UNKNOWN_FIELD value']);
-      expect(log.join('\n')).toContain('field topic of the value becomes no column');
+      expect(log.join('\n')).toContain('of the value, topic become no columns');
     });
 
     it('gives a document of very many fields nothing, and those beside it what they ask for', async () => {
@@ -179,6 +179,34 @@ describe('columns that are found in records', () => {
       const { rows, faults } = await run({ ...json('id INT'), evolve: 'widen' });
       expect(rows).toEqual([{ id: 3000000000n, y: 1n }]);
       expect(faults).toEqual(['0 TYPE_MISMATCH id', '2 TYPE_MISMATCH id']);
+    });
+
+    it('gives no records what only the rule of others in the table allows', async () => {
+      const other = await TypedWorld.create(bootstrap);
+      try {
+        await world.send('{"id":3000000000,"x":1}');
+        await other.send('{"id":4000000000,"y":1}');
+        const rule = { table: TYPED_TABLE, layout: 'typed', ...json('id INT') };
+        world.make(
+          { ...json('id INT'), evolve: 'widen' },
+          {
+            topics: [world.topic, other.topic],
+            rules: [{ match: other.topic, ...rule, evolve: 'add' }],
+          },
+        );
+        await world.pipeline.run();
+        // Widened for the one; the other finds it so.
+        const found = plainRows(await world.rows(), ['x', 'y']).map(({ id, x, y }) => ({ id, x, y }));
+        expect(found).toEqual(
+          expect.arrayContaining([
+            { id: 3000000000n, x: 1n, y: null },
+            { id: 4000000000n, x: null, y: 1n },
+          ]),
+        );
+        expect(await world.faults()).toEqual([]);
+      } finally {
+        await other.close();
+      }
     });
 
     it('adds no column of the name of a partition field: Java could not open the table', async () => {
@@ -274,7 +302,7 @@ describe('columns that are found in records', () => {
       await world.send('{"id":1,"topic":"mine"}');
       const { rows, log } = await run(json('infer'));
       expect(rows).toEqual([{ id: 1n }]);
-      expect(log.join('\n')).toContain('field topic of the value becomes no column');
+      expect(log.join('\n')).toContain('of the value, topic become no columns');
     });
   });
 
