@@ -7,11 +7,17 @@ export class BufferPool {
   private readonly idle = new Map<number, Uint8Array[]>();
   private idleTotal = 0;
   private usedTotal = 0;
+  private reserved = 0;
   private maxBytes: number;
+  private readonly minIdleBytes: number;
 
-  /** No more than `maxBytes` are held for later, and none where what is in use takes that much already. */
-  constructor(maxBytes: number) {
+  /**
+   * No more than `maxBytes` are held for later, and none where what is in use takes that much already; but `minIdleBytes`
+   * also then, so that files which are written one after the other have the same buffers.
+   */
+  constructor(maxBytes: number, minIdleBytes = 0) {
     this.maxBytes = maxBytes;
+    this.minIdleBytes = minIdleBytes;
   }
 
   get idleBytes(): number {
@@ -22,7 +28,18 @@ export class BufferPool {
   resize(maxBytes: number): void {
     this.maxBytes = maxBytes;
     this.usedTotal = 0;
+    this.reserved = 0;
     this.dropIdle(this.idleTotal - maxBytes);
+  }
+
+  /** Of the bound, what somebody else holds for now: so much less is kept for later. */
+  reserve(bytes: number): void {
+    this.reserved = bytes;
+    this.dropIdle(this.total - this.maxBytes);
+  }
+
+  private get total(): number {
+    return this.reserved + this.usedTotal + this.idleTotal;
   }
 
   /** A buffer of at least `bytes`, its content of no meaning. Sizes are powers of two up to 64 MiB, exact above. */
@@ -34,7 +51,7 @@ export class BufferPool {
       this.idleTotal -= size;
       return buffer;
     }
-    this.dropIdle(this.usedTotal + this.idleTotal - this.maxBytes);
+    this.dropIdle(this.total - this.maxBytes);
     // no Buffer, whose `slice` is a view: receivers that copy by `slice` would keep what is used again
     return new Uint8Array(Buffer.allocUnsafeSlow(size).buffer);
   }
@@ -44,7 +61,7 @@ export class BufferPool {
     const size = buffer.length;
     this.usedTotal = Math.max(0, this.usedTotal - size);
     if (size !== sizeClass(size) || size > MAX_POOLED) return;
-    if (this.usedTotal + this.idleTotal + size > this.maxBytes) return;
+    if (this.total + size > this.maxBytes && this.idleTotal + size > this.minIdleBytes) return;
     const list = this.idle.get(size);
     if (list === undefined) this.idle.set(size, [buffer]);
     else list.push(buffer);
@@ -53,8 +70,8 @@ export class BufferPool {
 
   /** Forgets idle buffers of at least `bytes` together, the largest first. */
   private dropIdle(bytes: number): void {
-    if (bytes <= 0 || this.idleTotal === 0) return;
-    let left = bytes;
+    let left = Math.min(bytes, this.idleTotal - this.minIdleBytes);
+    if (left <= 0) return;
     for (const size of [...this.idle.keys()].sort((x, y) => y - x)) {
       const list = this.idle.get(size)!;
       while (left > 0 && list.length > 0) {

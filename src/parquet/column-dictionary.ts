@@ -5,6 +5,12 @@ const MAX_ENTRIES = 65_536;
 /** Values that hash alike are looked through so far: made-up ones must not make this slow. */
 const MAX_PROBES = 48;
 const FIRST_ENTRIES = 64;
+/** Of the lists that are held beside its bytes: hash, page, place in `data`, two places of the table. */
+const ENTRY_BYTES = 20;
+
+const NO_NUMBERS = new Int32Array(0);
+const NO_PAGES = new Uint32Array(0);
+const NO_STARTS = new Uint32Array(1);
 
 /**
  * The distinct values of a column chunk in PLAIN form, in the order in which they came, found by their bytes. Nothing is
@@ -15,13 +21,15 @@ export class ColumnDictionary {
   private readonly maxBytes: number;
   private data: Uint8Array | undefined;
   private view: DataView = new DataView(new ArrayBuffer(0));
+  /** Holds the four lists. */
+  private lists: Uint8Array | undefined;
   /** Entry i is bytes [starts[i], starts[i + 1]) of `data`. */
-  private starts = new Uint32Array(1);
-  private hashes = new Int32Array(0);
+  private starts: Uint32Array = NO_STARTS;
+  private hashes: Int32Array = NO_NUMBERS;
   /** The page that had the entry last. */
-  private pages = new Uint32Array(0);
+  private pages: Uint32Array = NO_PAGES;
   /** Open addressing: an entry's index and one, 0 where free. */
-  private table = new Int32Array(0);
+  private table: Int32Array = NO_NUMBERS;
   private page = 1;
   size = 0;
 
@@ -37,7 +45,7 @@ export class ColumnDictionary {
   }
 
   get heldBytes(): number {
-    return (this.data?.length ?? 0) + this.hashes.length * 20;
+    return (this.data?.length ?? 0) + (this.lists?.length ?? 0);
   }
 
   /**
@@ -115,23 +123,29 @@ export class ColumnDictionary {
     return grown;
   }
 
+  /** All four lists are in one buffer: thousands of small ones would cost more than what is in them. */
   private grow(): void {
     const entries = Math.max(FIRST_ENTRIES, this.hashes.length * 2);
-    const hashes = new Int32Array(entries);
+    const lists = this.pool.take(entries * ENTRY_BYTES + 4);
+    const { buffer, byteOffset } = lists;
+    const hashes = new Int32Array(buffer, byteOffset, entries);
     hashes.set(this.hashes);
-    const pages = new Uint32Array(entries);
+    const pages = new Uint32Array(buffer, byteOffset + entries * 4, entries).fill(0);
     pages.set(this.pages);
-    const starts = new Uint32Array(entries + 1);
+    const table = new Int32Array(buffer, byteOffset + entries * 8, entries * 2).fill(0);
+    const starts = new Uint32Array(buffer, byteOffset + entries * 16, entries + 1);
     starts.set(this.starts);
+    if (this.lists !== undefined) this.pool.give(this.lists);
+    this.lists = lists;
     this.hashes = hashes;
     this.pages = pages;
     this.starts = starts;
-    this.table = new Int32Array(entries * 2);
-    const mask = this.table.length - 1;
+    this.table = table;
+    const mask = table.length - 1;
     for (let index = 0; index < this.size; index++) {
       let at = hashes[index] & mask;
-      while (this.table[at] !== 0) at = (at + 1) & mask;
-      this.table[at] = index + 1;
+      while (table[at] !== 0) at = (at + 1) & mask;
+      table[at] = index + 1;
     }
   }
 
@@ -161,12 +175,13 @@ export class ColumnDictionary {
 
   /** Forgets all entries and gives the memory back. */
   clear(): void {
-    if (this.data !== undefined) this.pool.give(this.data);
+    for (const buffer of [this.data, this.lists]) if (buffer !== undefined) this.pool.give(buffer);
     this.data = undefined;
-    this.hashes = new Int32Array(0);
-    this.pages = new Uint32Array(0);
-    this.starts = new Uint32Array(1);
-    this.table = new Int32Array(0);
+    this.lists = undefined;
+    this.hashes = NO_NUMBERS;
+    this.pages = NO_PAGES;
+    this.starts = NO_STARTS;
+    this.table = NO_NUMBERS;
     this.size = 0;
   }
 }

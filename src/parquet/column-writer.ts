@@ -36,6 +36,7 @@ const MAX_PAGE_ENTRIES = 1024 * 1024;
 // shared by all columns of a thread: nothing in them outlives a call
 const blockLevels = new Uint8Array(BLOCK_ROWS);
 const blockRows = new Int32Array(BLOCK_ROWS);
+const thrift = new ThriftWriter(64);
 
 /**
  * Writes one leaf column: rows are appended to an open page in PLAIN form; a full page is compressed at once and kept in
@@ -44,7 +45,6 @@ const blockRows = new Int32Array(BLOCK_ROWS);
 export class ColumnWriter {
   readonly leaf: LeafColumn;
   private readonly settings: ColumnWriterSettings;
-  private readonly thrift = new ThriftWriter(64);
 
   // the open page
   private pageRowCount = 0;
@@ -346,7 +346,7 @@ export class ColumnWriter {
     const raw = values.finish(this.levels(), this.leaf.physicalType === PHYSICAL_TYPE.BOOLEAN);
     const isDictionary = values.mode !== 'plain';
     const compressed = this.settings.compress(raw);
-    const header = encodeDataPageHeader(this.thrift, {
+    const header = encodeDataPageHeader(thrift, {
       rawBytes: raw.length,
       compressed,
       entries: this.pageEntries,
@@ -407,13 +407,18 @@ export class ColumnWriter {
     return parts;
   }
 
+  /** Of the entries of the dictionary page, if there will be one. */
+  get dictionaryBytes(): number {
+    return this.dictionaryPages === 0 ? 0 : this.values.dictionary!.dictionary.plainBytes;
+  }
+
   /** The dictionary page with its header, or undefined where no page uses one. Counts it into `uncompressedBytes`. */
   dictionaryPage(): Uint8Array | undefined {
     if (this.dictionaryPages === 0) return undefined;
     const { dictionary } = this.values.dictionary!;
     const raw = dictionary.plainEntries();
     const compressed = this.settings.compress(raw);
-    const header = encodeDictionaryPageHeader(this.thrift, {
+    const header = encodeDictionaryPageHeader(thrift, {
       rawBytes: raw.length,
       compressed,
       entries: dictionary.size,

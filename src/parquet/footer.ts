@@ -29,6 +29,9 @@ export interface WrittenChunk {
   readonly offsetIndex: Uint8Array;
 }
 
+/** One for all files of a thread: what it holds is copied at once. */
+const scratch = new ThriftWriter(16 * 1024);
+
 export interface WrittenRowGroup {
   readonly rowCount: number;
   readonly fileOffset: number;
@@ -55,9 +58,9 @@ export function encodeFooter(
   const chunks = rowGroups.flatMap((group) => group.chunks);
   const columnIndexAt = chunks.map((c) => (c.columnIndex === undefined ? undefined : place(c.columnIndex)));
   const offsetIndexAt = chunks.map((c) => place(c.offsetIndex));
-  const thrift = new ThriftWriter(16 * 1024);
-  writeFileMetaData(thrift, schema, rowGroups, codec, columnIndexAt, offsetIndexAt);
-  const metadata = thrift.bytes();
+  scratch.clear();
+  writeFileMetaData(scratch, schema, rowGroups, codec, columnIndexAt, offsetIndexAt);
+  const metadata = scratch.bytes();
   const trailer = new Uint8Array(8);
   new DataView(trailer.buffer).setUint32(0, metadata.length, true);
   trailer.set(MAGIC, 4);

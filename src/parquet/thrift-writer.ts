@@ -26,6 +26,9 @@ const ELEMENT_TYPE: Record<ThriftElement, number> = {
 
 const encoder = new TextEncoder();
 
+/** A buffer that one large structure has made larger is not kept for the small ones. */
+const MAX_KEPT_BYTES = 256 * 1024;
+
 export class ThriftWriter {
   private buffer: Uint8Array;
   private end = 0;
@@ -47,6 +50,7 @@ export class ThriftWriter {
   }
 
   clear(): void {
+    if (this.buffer.length > MAX_KEPT_BYTES) this.buffer = new Uint8Array(MAX_KEPT_BYTES);
     this.end = 0;
     this.lastField = 0;
     this.stack.length = 0;

@@ -19,6 +19,8 @@ import { ThriftWriter } from './thrift-writer.ts';
 
 /** What the pool of a thread holds, in use and idle, where nobody has said more. */
 const IDLE_POOL_BYTES = 4 * 1024 * 1024;
+/** Held even where the writers use all that they may. */
+const MIN_IDLE_BYTES = 4 * 1024 * 1024;
 
 /** A row group ends here even where its rows take no bytes (constants, nulls). */
 const MAX_ROW_GROUP_ROWS = 16 * 1024 * 1024;
@@ -28,12 +30,21 @@ const COLUMN_OVERHEAD_BYTES = 4096;
 
 /** Stretches shorter than this are put together before they are written. */
 const STAGING_BYTES = 256 * 1024;
+/** What small files are put together in: a large buffer for each of hundreds would be as much garbage. */
+const MIN_STAGING_BYTES = 4 * 1024;
 
-const threadPool = new BufferPool(IDLE_POOL_BYTES);
+const threadPool = new BufferPool(IDLE_POOL_BYTES, MIN_IDLE_BYTES);
+/** For what is copied at once. */
+const scratch = new ThriftWriter();
 
 /** Says how much the writers of this thread may use; left out: there are none for now. */
 export function resizeThreadPool(maxBytes: number = IDLE_POOL_BYTES): void {
   threadPool.resize(maxBytes);
+}
+
+/** Says how much of that is held elsewhere for now, so that no more is kept for later than is left. */
+export function reserveOfThreadPool(bytes: number): void {
+  threadPool.reserve(bytes);
 }
 
 /**
@@ -184,7 +195,7 @@ export class ParquetWriter {
   private async writeRowGroup(): Promise<void> {
     if (this.output.position === 0) await this.output.write(MAGIC);
     const fileOffset = this.output.position;
-    const sink = new StagedOutput(this.output, this.pool);
+    const sink = new StagedOutput(this.output, this.pool, this.sealPages());
     try {
       const chunks: WrittenChunk[] = [];
       for (const column of this.columns) {
@@ -201,8 +212,17 @@ export class ParquetWriter {
     this.groupRows = 0;
   }
 
+  /** Ends all pages. Returns what the row group takes, its dictionaries before compression. */
+  private sealPages(): number {
+    let bytes = 0;
+    for (const column of this.columns) {
+      column.sealPage();
+      bytes += column.chain.length + column.dictionaryBytes;
+    }
+    return bytes;
+  }
+
   private async writeChunk(column: ColumnWriter, sink: StagedOutput): Promise<WrittenChunk> {
-    column.sealPage();
     if (column.chunkRows !== this.groupRows) {
       throw this.fault(
         `column ${column.leaf.name} has ${column.chunkRows} rows, the row group ${this.groupRows}`,
@@ -217,7 +237,8 @@ export class ParquetWriter {
     const bloomFilter = await this.writeBloomFilter(column, sink);
     const { chunkRange: range, leaf } = column;
     const isFloat = leaf.physicalType === PHYSICAL_TYPE.FLOAT || leaf.physicalType === PHYSICAL_TYPE.DOUBLE;
-    const thrift = new ThriftWriter();
+    const thrift = scratch;
+    thrift.clear();
     const columnIndex =
       range !== undefined && column.index.writeColumnIndex(thrift, isFloat)
         ? thrift.bytes().slice()
@@ -301,12 +322,15 @@ export class ParquetWriter {
 class StagedOutput {
   private readonly output: OutputFile;
   private readonly pool: BufferPool;
+  private readonly size: number;
   private staging: Uint8Array | undefined;
   private end = 0;
 
-  constructor(output: OutputFile, pool: BufferPool) {
+  /** `bytes`: about what will be written. */
+  constructor(output: OutputFile, pool: BufferPool, bytes: number) {
     this.output = output;
     this.pool = pool;
+    this.size = Math.min(STAGING_BYTES, Math.max(MIN_STAGING_BYTES, bytes));
   }
 
   get position(): number {
@@ -314,13 +338,13 @@ class StagedOutput {
   }
 
   async write(bytes: Uint8Array): Promise<void> {
-    if (this.end + bytes.length > STAGING_BYTES) await this.flush();
-    if (bytes.length >= STAGING_BYTES / 2) {
+    if (this.end + bytes.length > this.size) await this.flush();
+    if (bytes.length >= this.size / 2) {
       await this.flush();
       await this.output.write(bytes);
       return;
     }
-    this.staging ??= this.pool.take(STAGING_BYTES);
+    this.staging ??= this.pool.take(this.size);
     this.staging.set(bytes, this.end);
     this.end += bytes.length;
   }

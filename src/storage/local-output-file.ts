@@ -9,7 +9,10 @@ import type { LocalFileHandle } from './local-fs.ts';
  * files may be open at once, so that a buffer must not be larger than it needs to be.
  */
 const GATHER_BYTES = 32 * 1024;
-const FIRST_BUFFER_BYTES = 4096;
+const FIRST_BUFFER_BYTES = 8 * 1024;
+/** Buffers of ended files, for the next ones; so many of each size. */
+const MAX_SPARE = 16;
+const spare = { [FIRST_BUFFER_BYTES]: [] as Uint8Array[], [GATHER_BYTES]: [] as Uint8Array[] };
 
 /** What becomes of the temporary file. */
 export interface LocalOutputEnd {
@@ -69,7 +72,7 @@ export class LocalOutputFile implements OutputFile {
     }
     await this.#handle.close().catch(() => undefined);
     this.#state = 'closed';
-    this.#buffer = undefined;
+    this.#release();
     await this.#end.publish();
   }
 
@@ -82,13 +85,22 @@ export class LocalOutputFile implements OutputFile {
   #gather(bytes: Uint8Array): void {
     const end = this.#buffered + bytes.length;
     if (this.#buffer === undefined || end > this.#buffer.length) {
-      const size = Math.min(GATHER_BYTES, Math.max(FIRST_BUFFER_BYTES, end, 2 * (this.#buffer?.length ?? 0)));
-      const grown = new Uint8Array(size);
+      const size = end <= FIRST_BUFFER_BYTES ? FIRST_BUFFER_BYTES : GATHER_BYTES;
+      const grown = spare[size].pop() ?? new Uint8Array(size);
       if (this.#buffer !== undefined) grown.set(this.#buffer.subarray(0, this.#buffered));
+      this.#release();
       this.#buffer = grown;
     }
     this.#buffer.set(bytes, this.#buffered);
     this.#buffered = end;
+  }
+
+  /** Gives the buffer, of which nothing is needed any more, to the next file. */
+  #release(): void {
+    if (this.#buffer === undefined) return;
+    const list = spare[this.#buffer.length as keyof typeof spare];
+    if (list.length < MAX_SPARE) list.push(this.#buffer);
+    this.#buffer = undefined;
   }
 
   async #flush(): Promise<void> {
@@ -100,6 +112,7 @@ export class LocalOutputFile implements OutputFile {
 
   async #giveUp(): Promise<void> {
     this.#state = 'closed';
+    // Not for others: a write that failed may still be on its way.
     this.#buffer = undefined;
     this.#buffered = 0;
     await this.#handle.close().catch(() => undefined);

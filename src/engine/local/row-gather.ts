@@ -1,5 +1,5 @@
 import type { RowBlock } from './row-block.ts';
-import { copyBlockRows, emptyBlockLike, type RawColumns } from './spill.ts';
+import { clearBlock, copyBlockRows, emptyBlockLike, type RawColumns } from './spill.ts';
 
 /**
  * Brings the rows of a block that go to one partition together, for blocks whose rows change their partition all the time:
@@ -74,10 +74,3 @@ export class RowGather {
 
 /** Runs of fewer rows on average are gathered: a run costs a file's writer about what it costs to copy so many rows. */
 const SHORT_RUN = 64;
-
-function clearBlock(block: RowBlock): void {
-  block.columns.clear();
-  block.timestampsMicros.clear();
-  for (const column of block.decoded.value) column.clear();
-  for (const column of block.decoded.key) column.clear();
-}

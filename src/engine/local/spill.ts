@@ -28,6 +28,8 @@ const ROOM_BYTES = 16 * 1024;
 
 interface SpilledBlock {
   block: RowBlock;
+  /** Of its columns. */
+  layout: string;
   /** The partition of each row: an index into the list of runs. */
   partitionOf: Int32Array;
 }
@@ -39,24 +41,23 @@ interface SpilledBlock {
 export class Spill<Owner extends SpillOwner = SpillOwner> {
   rows = 0;
   private blocks: SpilledBlock[] = [];
+  /** Taken, and not written yet. */
+  private taken: SpilledBlock[] = [];
+  /** Written, to be filled again: buffers of megabytes that are given up stay for long until they are collected. */
+  private idle: SpilledBlock[] = [];
   /** The block of each topic-partition that takes its rows. */
   private current = new Map<string, SpilledBlock>();
   private runs: { owner: Owner; run: PartitionRun }[] = [];
   private indexOf = new Map<Owner, Map<string, number>>();
 
-  /** Memory held, room to grow included. */
+  /** Memory that rows take, room to grow included. */
   get bytes(): number {
-    let bytes = 0;
-    for (const { block, partitionOf } of this.blocks) {
-      const { columns } = block;
-      for (const column of [columns.values, columns.keys, columns.headers])
-        bytes += column.data.byteLength + column.starts.byteLength;
-      for (const column of [columns.offsets, columns.timestampsMs, block.timestampsMicros])
-        bytes += column.words.byteLength + column.nulls.byteLength;
-      for (const column of [...block.decoded.value, ...block.decoded.key]) bytes += columnBytes(column);
-      bytes += partitionOf.byteLength;
-    }
-    return bytes;
+    return this.blocks.reduce((sum, spilled) => sum + bytesOf(spilled), 0);
+  }
+
+  /** Memory that is kept for further rows. */
+  get idleBytes(): number {
+    return this.idle.reduce((sum, spilled) => sum + bytesOf(spilled), 0);
   }
 
   /** Copies rows [from, run.until) of a block, which belong to one partition and share dt and hour. */
@@ -75,12 +76,16 @@ export class Spill<Owner extends SpillOwner = SpillOwner> {
     this.rows += run.until - from;
   }
 
-  /** Everything, by partition in the order of their keys, also where they are of several owners. The spill is empty afterwards. */
+  /**
+   * Everything, by partition in the order of their keys, also where they are of several owners. The spill is empty
+   * afterwards. What is returned is good until `recycle`.
+   */
   take(): SpilledPartition<Owner>[] {
     const { runs } = this;
     const sorted = this.blocks.map(({ block, partitionOf }) =>
       sortByPartition(block, partitionOf, runs.length),
     );
+    this.taken = this.blocks;
     this.blocks = [];
     this.current = new Map();
     this.runs = [];
@@ -96,6 +101,18 @@ export class Spill<Owner extends SpillOwner = SpillOwner> {
         },
       }))
       .sort((a, b) => (a.run.key < b.run.key ? -1 : a.run.key > b.run.key ? 1 : 0));
+  }
+
+  /** What was taken is written: its memory may take other rows. */
+  recycle(): void {
+    for (const { block } of this.taken) clearBlock(block);
+    this.idle.push(...this.taken);
+    this.taken = [];
+  }
+
+  /** Gives up as much of what is kept for further rows as it takes to free `bytes`. */
+  dropIdle(bytes: number): void {
+    for (let left = bytes; left > 0 && this.idle.length > 0; ) left -= bytesOf(this.idle.shift()!);
   }
 
   /** Runs of one partition that differ in dt or hour (where the table is not partitioned by them) are kept apart. */
@@ -120,26 +137,70 @@ export class Spill<Owner extends SpillOwner = SpillOwner> {
     const key = `${source.topic}\u0000${source.partition}\u0000${layout}`;
     const current = this.current.get(key);
     if (current !== undefined && !isFull(current.block)) return current;
-    const block = emptyBlockLike(source);
-    const spilled = { block, partitionOf: new Int32Array(1024) };
+    const spilled = this.reused(source, layout) ?? newBlock(source, layout, current);
     this.blocks.push(spilled);
     this.current.set(key, spilled);
     return spilled;
   }
+
+  private reused(source: RowBlock, layout: string): SpilledBlock | undefined {
+    const at = this.idle.findLastIndex((spilled) => spilled.layout === layout);
+    if (at < 0) return undefined;
+    const [spilled] = this.idle.splice(at, 1);
+    takePlace(source, spilled.block);
+    return spilled;
+  }
+}
+
+/** After one that is full comes one of its size: growing step by step would leave as much again to the garbage collector. */
+function newBlock(source: RowBlock, layout: string, full: SpilledBlock | undefined): SpilledBlock {
+  const block = emptyBlockLike(source);
+  if (full !== undefined) {
+    const { columns, timestampsMicros } = full.block;
+    const { length } = columns;
+    block.columns.reserveRows(length);
+    block.timestampsMicros.reserve(timestampsMicros.length);
+    for (const name of ['keys', 'values', 'headers'] as const)
+      block.columns[name].reserve(length, Math.min(BLOCK_BYTES, columns[name].end + ROOM_BYTES));
+  }
+  return { block, layout, partitionOf: new Int32Array(full?.partitionOf.length ?? 256) };
 }
 
 /** A block for rows of another, with none yet. */
 export function emptyBlockLike(source: RowBlock): RowBlock {
   const block = new RowBlock();
   block.columns = new RecordColumns();
-  block.topic = source.topic;
-  block.topicId = source.topicId;
-  block.partition = source.partition;
+  takePlace(source, block);
   block.decoded = {
     value: source.decoded.value.map(emptyLike),
     key: source.decoded.key.map(emptyLike),
   };
   return block;
+}
+
+/** Forgets the rows of a block; its memory stays. */
+export function clearBlock(block: RowBlock): void {
+  block.columns.clear();
+  block.timestampsMicros.clear();
+  for (const column of block.decoded.value) column.clear();
+  for (const column of block.decoded.key) column.clear();
+}
+
+function takePlace(source: RowBlock, block: RowBlock): void {
+  block.topic = source.topic;
+  block.topicId = source.topicId;
+  block.partition = source.partition;
+}
+
+function bytesOf({ block, partitionOf }: SpilledBlock): number {
+  const { columns } = block;
+  let bytes = partitionOf.byteLength;
+  for (const column of [columns.values, columns.keys, columns.headers])
+    bytes += column.data.byteLength + column.starts.byteLength;
+  for (const column of [columns.offsets, columns.timestampsMs, block.timestampsMicros])
+    bytes += column.words.byteLength + column.nulls.byteLength;
+  for (const column of [...block.decoded.value, ...block.decoded.key]) bytes += columnBytes(column);
+  return bytes;
 }
 
 function isFull(block: RowBlock): boolean {

@@ -4,6 +4,7 @@ import type { FileIO } from '../../storage/file-io.ts';
 import { isDecoded } from '../column-source.ts';
 import type { TargetTable } from './batch-task.ts';
 import { DataFileSeries, type FileNaming } from './data-file-series.ts';
+import type { Garbage } from './garbage.ts';
 import { columnCount, OpenFiles } from './open-files.ts';
 import { Partitioner, type PartitionRun } from './partitioner.ts';
 import type { RowBlock } from './row-block.ts';
@@ -21,11 +22,14 @@ export const SPILL_SHARE = 0.75;
 /** Files that are ended at the same time. */
 const CLOSED_AT_ONCE = 8;
 
+const NOTHING: ColumnVector = { kind: 'constant', value: null };
+
 /** What the tables of one task share. */
 export interface SharedWriting {
   files: OpenFiles;
   /** Written by who made it. */
   spill: Spill<SpillWriter>;
+  garbage: Garbage;
 }
 
 /**
@@ -52,6 +56,7 @@ export class TableWriter implements SpillWriter {
   private readonly closed = new PackedDataFiles();
   private readonly spill: Spill<SpillWriter>;
   private readonly ownsSpill: boolean;
+  private readonly garbage: Garbage | undefined;
   private readonly gather: RowGather;
   private readonly vectors: ColumnVector[];
   private uses = 0;
@@ -67,6 +72,7 @@ export class TableWriter implements SpillWriter {
     this.files = shared?.files ?? new OpenFiles(Number.POSITIVE_INFINITY);
     this.spill = shared?.spill ?? new Spill();
     this.ownsSpill = shared === undefined;
+    this.garbage = shared?.garbage;
     this.columns = columnCount(target.schema);
     this.target = target;
     this.io = io;
@@ -76,7 +82,7 @@ export class TableWriter implements SpillWriter {
     this.partitioner = new Partitioner(target);
     this.raw = rawColumnsOf(target.sources);
     this.gather = new RowGather(this.raw);
-    this.vectors = target.sources.map(() => ({ kind: 'constant', value: null }));
+    this.vectors = target.sources.map(() => NOTHING);
   }
 
   get bufferedBytes(): number {
@@ -206,6 +212,8 @@ export class TableWriter implements SpillWriter {
       if (ending.length === CLOSED_AT_ONCE) await this.closeAll(ending.splice(0));
     }
     await this.closeAll(ending);
+    // Else every table would hold on to the last block that it was written from.
+    this.vectors.fill(NOTHING);
   }
 
   /** Makes room for new partitions: the half of the open files that was used longest ago is ended. */
@@ -234,6 +242,7 @@ export class TableWriter implements SpillWriter {
           await part[i].abort();
         }
       }
+      this.garbage?.check();
     }
     if (failures.length > 0) throw failures[0];
   }

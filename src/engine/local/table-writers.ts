@@ -1,6 +1,8 @@
+import { reserveOfThreadPool } from '../../parquet/writer.ts';
 import type { FileIO } from '../../storage/file-io.ts';
 import type { BatchTask, TargetTable, WrittenFiles } from './batch-task.ts';
 import { FileNaming } from './data-file-series.ts';
+import { Garbage } from './garbage.ts';
 import { OpenFiles } from './open-files.ts';
 import { QuarantineWriter } from './quarantine-writer.ts';
 import { Spill } from './spill.ts';
@@ -33,7 +35,11 @@ export class TableWriters {
     this.naming = new FileNaming(task.batchId, task.taskIndex, task.attempt, task.writerId);
     this.limitBytes = Math.floor(bufferBytes * WRITE_SHARE);
     this.rowGroupBytes = Math.min(MAX_ROW_GROUP_BYTES, Math.floor(this.limitBytes / 2));
-    this.shared = { files: new OpenFiles(this.limitBytes * OPEN_FILES_SHARE), spill: new Spill() };
+    this.shared = {
+      files: new OpenFiles(this.limitBytes * OPEN_FILES_SHARE),
+      spill: new Spill(),
+      garbage: new Garbage(task.budgetBytes),
+    };
   }
 
   data(target: TargetTable): TableWriter {
@@ -66,6 +72,20 @@ export class TableWriters {
 
   /** Shares the limit among the open tables by need: the largest gives way first. */
   async settle(): Promise<void> {
+    const { spill } = this.shared;
+    // What rows wait in, the pool of the open files cannot have too.
+    reserveOfThreadPool(spill.bytes + spill.idleBytes);
+    await this.settleAll();
+    spill.dropIdle(spill.bytes + spill.idleBytes + this.openBytes() - this.limitBytes);
+    reserveOfThreadPool(spill.bytes + spill.idleBytes);
+    this.shared.garbage.check();
+  }
+
+  private openBytes(): number {
+    return this.all().reduce((sum, writer) => sum + writer.bufferedBytes, 0);
+  }
+
+  private async settleAll(): Promise<void> {
     const writers = this.all();
     for (const writer of writers) await writer.settle(this.limitBytes);
     const { spill } = this.shared;

@@ -7,6 +7,7 @@ import { resolveFileIO } from '../../storage/resolve-file-io.ts';
 import { Failpoints } from '../failpoint.ts';
 import { abandoned } from './abandoned.ts';
 import type { BatchTask } from './batch-task.ts';
+import { collectIdle } from './garbage.ts';
 import { runBatchTask } from './run-batch-task.ts';
 import {
   asSluiceError,
@@ -71,6 +72,7 @@ async function run(task: BatchTask): Promise<void> {
     send({ kind: 'failed', error: asSluiceError(error, 'a worker failed').toPlain() });
   } finally {
     running = undefined;
+    setImmediate(() => running === undefined && collectIdle());
   }
 }
 

@@ -23,4 +23,5 @@ export async function writeSpill(spill: Spill<SpillWriter>): Promise<void> {
     const ended = await Promise.allSettled(some.map(([writer, list]) => writer.writeSpilled(list)));
     for (const end of ended) if (end.status === 'rejected') throw end.reason;
   }
+  spill.recycle();
 }

@@ -82,4 +82,25 @@ describe('Spill', () => {
     expect(offsets).toEqual(Array.from({ length: 40 }, (_, i) => i));
     expect(blocks.size).toBeGreaterThan(3);
   });
+
+  it('fills the same memory again once what was taken is written, for any topic of the same columns', () => {
+    const spill = new Spill();
+    const big = 'x'.repeat(50_000);
+    for (let offset = 0; offset < 60; offset++)
+      spill.add(OWNER, blockOf([{ offset, ms: 0, value: big }], 0), 0, run('a', 1, 0));
+    const held = spill.bytes;
+    expect(contentOf(spill).length).toBe(1);
+    expect([spill.bytes, spill.idleBytes]).toEqual([0, 0]);
+    spill.recycle();
+    expect([spill.bytes, spill.idleBytes]).toEqual([0, held]);
+    spill.add(OWNER, blockOf([{ offset: 900, ms: 0, value: 'small' }], 3), 0, run('b', 1, 1));
+    expect(spill.bytes + spill.idleBytes).toBe(held);
+    expect(spill.idleBytes).toBeLessThan(held);
+    expect(contentOf(spill)).toEqual(['b/1: 3:900=small']);
+    spill.recycle();
+    spill.dropIdle(1);
+    expect(spill.idleBytes).toBeLessThan(held);
+    spill.dropIdle(held);
+    expect(spill.idleBytes).toBe(0);
+  });
 });

@@ -50,4 +50,23 @@ describe('BufferPool', () => {
     pool.resize(8 * KiB);
     expect(pool.idleBytes).toBe(0);
   });
+
+  it('keeps less for later while somebody else holds a part of its bound', () => {
+    const pool = new BufferPool(64 * KiB);
+    const taken = Array.from({ length: 4 }, () => pool.take(16 * KiB));
+    for (const buffer of taken) pool.give(buffer);
+    pool.reserve(40 * KiB);
+    expect(pool.idleBytes).toBe(16 * KiB);
+    pool.reserve(0);
+    expect(pool.take(16 * KiB)).toBe(taken[0]);
+  });
+
+  it('keeps a little where there is no room, so that the next file has the same buffers', () => {
+    const pool = new BufferPool(32 * KiB, 16 * KiB);
+    const taken = Array.from({ length: 4 }, () => pool.take(16 * KiB));
+    pool.give(taken[0]);
+    pool.give(taken[1]);
+    expect(pool.idleBytes).toBe(16 * KiB);
+    expect(pool.take(16 * KiB)).toBe(taken[0]);
+  });
 });
