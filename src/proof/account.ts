@@ -27,6 +27,21 @@ export async function accountOf(checkpoint: Checkpoint, table: string): Promise<
   };
 }
 
+/**
+ * The account of a group with the tables that records went back into before any batch was planned for them: their rule
+ * names them since. Rows of other topics in them are not judged.
+ */
+export async function withTargets(
+  checkpoint: Checkpoint,
+  account: Account,
+  targets: readonly string[],
+): Promise<Account> {
+  if (!isGroup(account.name) || targets.every((name) => account.data.includes(name))) return account;
+  const routes = await routesOf(checkpoint);
+  const mine = targets.filter((name) => (routes.get(name)?.group ?? account.name) === account.name);
+  return { ...account, data: [...new Set([...account.data, ...mine])].sort() };
+}
+
 /** The tables of groups that the checkpoint writes or ever wrote. */
 async function routesOf(checkpoint: Checkpoint): Promise<Map<string, RouteOfTable>> {
   const { latestPlanned } = checkpoint;

@@ -10,7 +10,7 @@ import type { Catalog, LoadedTable } from '../iceberg/catalog.ts';
 import { markerOf } from '../iceberg/marker.ts';
 import { ancestorsOf } from '../iceberg/metadata.ts';
 import type { FileIO } from '../storage/file-io.ts';
-import { type Account, accountOf } from './account.ts';
+import { type Account, accountOf, withTargets } from './account.ts';
 import { plannedTables } from './fed-tables.ts';
 import { type PartitionHistory, readHistory } from './read-history.ts';
 import { RequeueView, type UnfinishedRequeue } from './requeue-view.ts';
@@ -48,9 +48,10 @@ export async function settledView(
   let before = await checkpoint.look();
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     // The quarantine is committed first, so it is loaded last: what the table has of a batch, the quarantine has too.
-    const account = await accountOf(before, table);
-    const requeues = new RequeueView(catalog, io, intents, account.quarantine);
+    const known = await accountOf(before, table);
+    const requeues = new RequeueView(catalog, io, intents, known.quarantine);
     const onRecord = await requeues.look();
+    const account = await withTargets(before, known, requeues.targets());
     const tables = new Map<string, LoadedTable>();
     for (const name of [...account.data, ...account.quarantine]) {
       const loaded = await catalog.loadTable(parseTableName(name));

@@ -43,6 +43,11 @@ export class RequeueView {
     return locations.join('\n');
   }
 
+  /** The tables that records on record have gone back into. */
+  targets(): string[] {
+    return this.tables.flatMap((table) => [...table.targets]);
+  }
+
   async readIntents(): Promise<void> {
     this.begun = [];
     for (const requeueId of await this.intents.list()) {

@@ -22,7 +22,15 @@ import { parseTableName } from '../target-tables.ts';
 import { RecordSet } from './record-set.ts';
 import { assertRequeued, requeuedRequest, requeuedSchema } from './requeued-layout.ts';
 
-const COLUMNS = ['topic', 'kafka_partition', 'kafka_offset', 'pipeline', 'batch_id', 'requeue_id'] as const;
+const COLUMNS = [
+  'topic',
+  'kafka_partition',
+  'kafka_offset',
+  'pipeline',
+  'batch_id',
+  'requeue_id',
+  'target_table',
+] as const;
 /** Rows that are handed to the file at a time. */
 const STAGED_ROWS = 8192;
 const ROW_GROUP_BYTES = 8 * 1024 * 1024;
@@ -37,6 +45,8 @@ export class RequeuedTable {
   readonly records = new RecordSet();
   /** The requeues that are on record. */
   readonly requeueIds = new Set<string>();
+  /** The tables that records have gone back into. */
+  readonly targets = new Set<string>();
   private readonly catalog: Catalog;
   private readonly io: FileIO;
   private readonly seen = new Set<string>();
@@ -105,6 +115,7 @@ export class RequeuedTable {
     }
     this.requeueIds.add(intent.requeueId);
     this.records.addAll(intent.records);
+    this.targets.add(intent.table);
   }
 
   private async openOrCreate(): Promise<LoadedTable> {
@@ -145,19 +156,22 @@ export class RequeuedTable {
 
   private async read(file: DataFile, columns: readonly number[]): Promise<void> {
     await readColumns(this.io, file.filePath, columns, ({ vectors, rowCount }) => {
-      const [topics, partitions, offsets, pipelines, batches, ids] = vectors;
+      const [topics, partitions, offsets, pipelines, batches, ids, targets] = vectors;
       if (
         topics.kind !== 'strings' ||
         partitions.kind !== 'int32' ||
         offsets.kind !== 'int64' ||
         pipelines.kind !== 'strings' ||
         batches.kind !== 'int64' ||
-        ids.kind !== 'strings'
+        ids.kind !== 'strings' ||
+        targets.kind !== 'strings'
       )
         throw new SluiceError('DATA_FILE_INVALID', `data file ${file.filePath} has columns of other types`);
       for (let row = 0; row < rowCount; row++) {
         const [topic, id] = [topics.values[row], ids.values[row]];
         if (id !== null) this.requeueIds.add(id);
+        const target = targets.values[row];
+        if (target !== null) this.targets.add(target);
         if (topic === null || partitions.isNull(row) || offsets.isNull(row)) continue;
         const batchId = batches.isNull(row) ? null : batches.getBigInt(row);
         const key = { topic, partition: partitions.values[row], pipeline: pipelines.values[row], batchId };

@@ -5,6 +5,7 @@ import { openCatalog } from '../../../src/catalog/open-catalog.ts';
 import type { Catalog, CreateTableRequest, TableIdentifier } from '../../../src/iceberg/catalog.ts';
 import { createTopic } from '../../support/fault-topics.ts';
 import { useKafka } from '../../support/kafka.ts';
+import { requeue } from '../../support/requeue.ts';
 import { plainRows, SENT_MS, TypedWorld } from '../../support/typed-world.ts';
 
 describe('a topic that is routed', () => {
@@ -140,6 +141,24 @@ describe('a topic that is routed', () => {
     await world.pipeline.run();
     expect(await ids('silver.ok')).toEqual([1, 16]);
     expect(await world.proof('silver.ok')).toMatchObject({ ok: true });
+  });
+
+  it('is proven with what went back into a table before any batch was planned for it', async () => {
+    const rule = (tables: Record<string, string>) => ({
+      value: { format: 'json', schema: 'kind STRING, id INT' },
+      route: { by: 'kind', tables },
+    });
+    await world.send(record('a', 1), record('new', 2));
+    const pipeline = world.make(rule({ a: 'silver.a' }), { intoTable: GROUP });
+    await pipeline.run();
+    pipeline.options.table = { layout: 'typed', ...rule({ a: 'silver.a', new: 'silver.new' }) };
+    const report = await requeue(pipeline, 'silver.faults', { execute: true });
+    expect(report).toMatchObject({ records: 1, rows: { 'silver.new': 1 } });
+    for (const named of [GROUP, 'silver.a'])
+      expect(await world.proof(named)).toMatchObject({ ok: true, rows: 2, requeued: 1, quarantined: 0 });
+    await world.send(record('new', 3));
+    await pipeline.run();
+    expect(await world.proof('silver.new')).toMatchObject({ ok: true, rows: 3, requeued: 1, quarantined: 0 });
   });
 
   it('makes no table whose directory would have too long a name', async () => {
