@@ -13,6 +13,7 @@ import type { Failpoints } from './failpoint.ts';
 import { Freshness } from './freshness.ts';
 import type { BatchReport, EngineHost } from './host.ts';
 import type { RangeResult, WantedRoutes } from './local/batch-task.ts';
+import { collectIdle } from './local/garbage.ts';
 import type { WorkerPool } from './local/worker-pool.ts';
 import { mergeRangeResults } from './merge-ranges.ts';
 import type { PlannedBatch } from './planned-batch.ts';
@@ -199,6 +200,8 @@ export class BatchRunner {
       };
       failpoints.hit('before-prepared');
       await checkpoint.writePrepared(prepared);
+      // Its text may be as long as everything else that is held here.
+      collectIdle();
       failpoints.hit('after-prepared');
       return prepared;
     } catch (error) {

@@ -1,5 +1,5 @@
 /** `memory` bounds the whole process: what it holds at its peak stays under it plus 150 MB, whatever the backlog. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -40,6 +40,10 @@ beforeAll(async () => {
 
 interface Backlog {
   topic: string;
+  /** So many topics, whose names begin with `topic`, each into a table of its own. */
+  topics?: number;
+  /** The least that are made. */
+  files?: number;
   partitions: number;
   codec: KafkaCodec;
   batchBytes?: number;
@@ -48,18 +52,23 @@ interface Backlog {
   timestampMs(i: number): number;
 }
 
+function topicsOf({ topic, topics }: Backlog): string[] {
+  return topics === undefined ? [topic] : Array.from({ length: topics }, (_, i) => `${topic}-${i}`);
+}
+
 async function load(backlog: Backlog): Promise<void> {
-  const { topic, partitions, codec, batchBytes, count } = backlog;
+  const { partitions, codec, batchBytes, count } = backlog;
+  const topics = topicsOf(backlog);
+  const config = { 'compression.type': 'producer', 'max.message.bytes': '8000000' };
   await withCluster(kafka.bootstrap, (cluster) =>
-    cluster.createTopics([
-      { topic, partitions, config: { 'compression.type': 'producer', 'max.message.bytes': '8000000' } },
-    ]),
+    cluster.createTopics(topics.map((topic) => ({ topic, partitions, config }))),
   );
-  await withProducer(kafka.bootstrap, topic, { codec, batchBytes }, async (producer) => {
+  await withProducer(kafka.bootstrap, topics[0], { codec, batchBytes }, async (producer) => {
+    for (const topic of topics.slice(1)) await producer.prepare(topic);
     for (let i = 0; i < count; i++) {
       const record = {
-        topic,
-        partition: i % partitions,
+        topic: topics[i % topics.length],
+        partition: Math.floor(i / topics.length) % partitions,
         key: `k${i % 100}`,
         value: backlog.value(i),
         timestampMs: backlog.timestampMs(i),
@@ -76,12 +85,18 @@ async function peakOf(backlog: Backlog): Promise<number> {
   try {
     const pipeline = join(home, 'sluice.json');
     const settings = { bootstrap: kafka.bootstrap, memory: '128MB', workers: 2, batchRecords: 0 };
-    writeFileSync(pipeline, JSON.stringify(pipelineOf(settings, backlog.topic, home)));
+    const topics = topicsOf(backlog);
+    const config = pipelineOf(settings, topics.join(), home) as { tables: { table: string }[] };
+    if (topics.length > 1) config.tables[0].table = 'bronze.${topic}';
+    writeFileSync(pipeline, JSON.stringify(config));
     const run = await runSluice(['run', '-c', pipeline, '--available-now', '-o', 'json'], home);
     expect(JSON.parse(run.stdout)).toMatchObject({ batches: 1, records: backlog.count, stopped: 'finished' });
+    const files = readdirSync(join(home, 'warehouse'), { recursive: true, encoding: 'utf8' });
+    const written = files.filter((name) => name.endsWith('.parquet')).length;
+    expect(written).toBeGreaterThanOrEqual(backlog.files ?? 1);
     return run.peakRssBytes;
   } finally {
-    await withCluster(kafka.bootstrap, (cluster) => cluster.deleteTopics([backlog.topic]));
+    await withCluster(kafka.bootstrap, (cluster) => cluster.deleteTopics(topicsOf(backlog)));
   }
 }
 
@@ -122,6 +137,35 @@ describe('the memory of a pipeline', () => {
       count: 200_000,
       value: (i) => events.record(i).value,
       timestampMs: (i) => START_MS + ((i * 37) % 100) * HOUR_MS,
+    });
+    expect(peak).toBeLessThan(BOUND_BYTES);
+  });
+
+  it('is kept where a batch makes thousands of files', async () => {
+    const events = new AdEvents(250);
+    const peak = await peakOf({
+      topic: kafka.uniqueTopic('memory-files'),
+      partitions: 4,
+      codec: 'lz4',
+      count: 400_000,
+      value: (i) => events.record(i).value,
+      timestampMs: (i) => START_MS + ((i * 37) % 500) * HOUR_MS,
+      files: 2000,
+    });
+    expect(peak).toBeLessThan(BOUND_BYTES);
+  });
+
+  it('is kept where a batch reads a hundred topics into as many tables', async () => {
+    const events = new AdEvents(250);
+    const peak = await peakOf({
+      topic: kafka.uniqueTopic('memory-topics'),
+      topics: 100,
+      partitions: 1,
+      codec: 'lz4',
+      count: 300_000,
+      value: (i) => events.record(i).value,
+      timestampMs: (i) => START_MS + i,
+      files: 100,
     });
     expect(peak).toBeLessThan(BOUND_BYTES);
   });

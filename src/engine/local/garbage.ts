@@ -46,10 +46,10 @@ export class Garbage {
   }
 }
 
-/** Of a thread that has nothing to do: what it read and wrote with is not needed, while the coordinator commits. */
+/** Of a thread that is through with its work: less is not worth the while. */
 const IDLE_BYTES = 16 * 1024 * 1024;
 
-/** To be called when a task has ended. */
+/** To be called when a task has ended, for one: what it read and wrote with is not needed while the coordinator commits. */
 export function collectIdle(): void {
   if (getHeapStatistics().external_memory > IDLE_BYTES) exposedCollect()();
 }

@@ -219,7 +219,7 @@ export class TableWriter implements SpillWriter {
   /** Makes room for new partitions: the half of the open files that was used longest ago is ended. */
   private async closeIdle(): Promise<void> {
     const byUse = [...this.open.entries()].sort((a, b) => a[1].lastUse - b[1].lastUse);
-    const idle = byUse.slice(0, MAX_OPEN_FILES / 2);
+    const idle = byUse.slice(0, Math.ceil(byUse.length / 2));
     this.forget(idle.map(([key]) => key));
     await this.closeAll(idle.map(([, series]) => series));
   }

@@ -9,10 +9,10 @@ import { Spill } from './spill.ts';
 import { type SharedWriting, SPILL_SHARE, TableWriter } from './table-writer.ts';
 import { writeSpill } from './write-spill.ts';
 
-/** Share of the task's buffers that the writers may take. */
-const WRITE_SHARE = 0.35;
+/** Share of the task's buffers that the writers may take: their objects and what the allocator keeps come on top. */
+const WRITE_SHARE = 0.28;
 /** Of the writers' memory: what files may take that have few rows yet. Rows for others wait, and are written together. */
-const OPEN_FILES_SHARE = 0.5;
+const OPEN_FILES_SHARE = 0.25;
 /** Of what a writer held, after it has settled for half of it. */
 const MOST_LEFT = 0.75;
 const MAX_ROW_GROUP_BYTES = 32 * 1024 * 1024;

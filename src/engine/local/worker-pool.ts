@@ -16,7 +16,7 @@ import {
   type WorkerSetup,
 } from './worker-messages.ts';
 
-/** V8 would take up to 64 MB a thread for new objects, beside the memory that a pipeline was given. */
+/** V8 would take up to 128 MB a thread for new objects, beside the memory that a pipeline was given. */
 const YOUNG_GENERATION_MB = 12;
 /**
  * V8 lets what it holds grow to a multiple before it looks for what is not used any more, the more so the more it may hold in
