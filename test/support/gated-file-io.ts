@@ -8,9 +8,15 @@ export interface Gate {
   open(): void;
 }
 
-/** Another FileIO in which a call can be held back for as long as a test likes: a process that stands still. */
+/**
+ * Another FileIO in which a call can be held back for as long as a test likes: a process that stands still, so that its
+ * other calls wait too; those that have begun are done before the gate is said to be reached.
+ */
 export class GatedFileIO implements FileIO {
   readonly #inner: FileIO;
+  /** While a call is held back. */
+  #standing: Promise<void> | undefined;
+  #running = new Set<Promise<unknown>>();
   #gate: { kind: FileCallKind; path: RegExp; come: () => void; opened: Promise<void> } | undefined;
 
   constructor(inner: FileIO) {
@@ -27,27 +33,27 @@ export class GatedFileIO implements FileIO {
 
   async read(path: string, range?: { start: number; end: number }): Promise<Uint8Array> {
     await this.#pass('read', path);
-    return this.#inner.read(path, range);
+    return this.#run(this.#inner.read(path, range));
   }
 
   async stat(path: string): Promise<{ sizeBytes: number; modifiedMs: number } | undefined> {
     await this.#pass('stat', path);
-    return this.#inner.stat(path);
+    return this.#run(this.#inner.stat(path));
   }
 
   async create(path: string): Promise<OutputFile> {
     await this.#pass('create', path);
-    return this.#inner.create(path);
+    return this.#run(this.#inner.create(path));
   }
 
   async createNew(path: string, bytes: Uint8Array): Promise<boolean> {
     await this.#pass('createNew', path);
-    return this.#inner.createNew(path, bytes);
+    return this.#run(this.#inner.createNew(path, bytes));
   }
 
   async replace(path: string, bytes: Uint8Array): Promise<void> {
     await this.#pass('replace', path);
-    return this.#inner.replace(path, bytes);
+    return this.#run(this.#inner.replace(path, bytes));
   }
 
   async *list(directory: string): AsyncIterable<FileEntry> {
@@ -57,19 +63,30 @@ export class GatedFileIO implements FileIO {
 
   async children(directory: string): Promise<DirectoryChild[]> {
     await this.#pass('list', directory);
-    return this.#inner.children(directory);
+    return this.#run(this.#inner.children(directory));
   }
 
   async delete(path: string): Promise<void> {
     await this.#pass('delete', path);
-    return this.#inner.delete(path);
+    return this.#run(this.#inner.delete(path));
+  }
+
+  #run<T>(call: Promise<T>): Promise<T> {
+    this.#running.add(call);
+    const ended = (): void => void this.#running.delete(call);
+    call.then(ended, ended);
+    return call;
   }
 
   async #pass(kind: FileCallKind, path: string): Promise<void> {
+    while (this.#standing !== undefined) await this.#standing;
     const gate = this.#gate;
     if (gate === undefined || gate.kind !== kind || !gate.path.test(path)) return;
     this.#gate = undefined;
+    this.#standing = gate.opened;
+    await Promise.allSettled(this.#running);
     gate.come();
     await gate.opened;
+    this.#standing = undefined;
   }
 }

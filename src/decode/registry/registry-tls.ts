@@ -81,7 +81,9 @@ function checkMaterial(material: Parameters<typeof createSecureContext>[0], hasK
     createSecureContext(material);
   } catch (e) {
     const text = `${(e as { code?: string }).code ?? ''} ${messageOf(e)}`;
-    if (/bad.?decrypt|bad.?password|passphrase|interrupted or cancelled/i.test(text))
+    // A wrong password opens about one key in 256 into nonsense: then it is the decoder that does not know what it got.
+    const isNonsense = material?.passphrase !== undefined && /decoder|asn1|unsupported/i.test(text);
+    if (isNonsense || /bad.?decrypt|bad.?password|passphrase|interrupted or cancelled/i.test(text))
       throw invalid('schema.registry.ssl.key.password', 'it does not open the key of the keystore', e);
     const option = hasKeystore
       ? 'schema.registry.ssl.keystore.location'

@@ -134,7 +134,9 @@ function checkOwn(own: Material, settings: TlsSettings): void {
   try {
     key = createPrivateKey({ key: own.key as string, passphrase: own.passphrase });
   } catch (e) {
-    throw storeError(e, settings);
+    // A wrong password opens about one key in 256 into nonsense, which no decoder knows.
+    const isNonsense = own.passphrase !== undefined && /decoder|asn1|unsupported/i.test(messageOf(e));
+    throw isNonsense ? invalid('ssl.key.password', 'it does not open the key', e) : storeError(e, settings);
   }
   let certificate: X509Certificate;
   try {

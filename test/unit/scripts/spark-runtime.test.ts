@@ -47,6 +47,7 @@ describe('sparkRuntime', () => {
     expect(pinnedVersions()).toEqual({
       pyspark: expect.stringMatching(/^4\.1\.\d+$/),
       icebergRuntime: expect.stringMatching(/^iceberg-spark-runtime-4\.1_2\.13-/),
+      avro: expect.stringMatching(/^spark-avro_2\.13-4\.1\./),
       kafkaSource: expect.stringMatching(/^spark-sql-kafka-0-10_2\.13-4\.1\./),
     });
   });
