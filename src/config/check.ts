@@ -1,8 +1,8 @@
 /** Checks each option by itself: names, types, ranges, and what this version does not do. */
 import type { z } from 'zod';
+import { nearestName } from '../core/nearest-name.ts';
 import type { Fault, FaultCode, Path } from './fault.ts';
 import { formatPath } from './fault.ts';
-import { nearestName } from './nearest-name.ts';
 import type { Option, Section } from './option.ts';
 import { expectedText, parseOption } from './option-types.ts';
 import { findOption, findUnsupported, isSecretKey, OPTIONS, optionsOf, UNSUPPORTED } from './options.ts';

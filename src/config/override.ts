@@ -1,8 +1,8 @@
 /** `--set path=value` and the environment variables of options, laid over the file. Later ones win. */
 import { parse as parseYaml } from 'yaml';
+import { nearestName } from '../core/nearest-name.ts';
 import type { Fault, Path, Position } from './fault.ts';
 import { formatPath } from './fault.ts';
-import { nearestName } from './nearest-name.ts';
 import { optionPath, type Section } from './option.ts';
 import { OPTIONS } from './options.ts';
 import { emptyMap, isMap, pathKey, type SourceTree } from './source-tree.ts';

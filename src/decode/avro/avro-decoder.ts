@@ -1,20 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import type { BytesColumn } from '../../columns/bytes-column.ts';
+import { columnBytes } from '../../columns/column-bytes.ts';
 import { createColumn, type TypedColumn } from '../../columns/create-column.ts';
 import { StructColumn } from '../../columns/struct-column.ts';
 import type { BytesVector } from '../../columns/vector.ts';
 import type { NestedField } from '../../core/schema.ts';
 import type { AvroFormat, RegisteredSchema } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
-import type { ReasonCode } from '../reasons.ts';
-import { MissingSchemas } from '../registry/missing-schemas.ts';
-import { RejectedRows, textColumns } from '../registry/rejected-rows.ts';
-import type { DecodeCounts, DecodeFault, ValueDecoder } from '../value-decoder.ts';
-import { AvroFault, AvroInput } from './avro-input.ts';
-import { type AvroSchema, AvroSchemaFault } from './avro-schema.ts';
-import { schemaFingerprint } from './canonical-form.ts';
-import { columnBytes } from './column-bytes.ts';
-import { checkDefaults } from './default-bytes.ts';
 import {
   CONFLUENT_FRAME,
   confluentFault,
@@ -23,7 +15,15 @@ import {
   SINGLE_OBJECT_FRAME,
   schemaIdAt,
   singleObjectFault,
-} from './frame.ts';
+} from '../frame.ts';
+import type { ReasonCode } from '../reasons.ts';
+import { MissingSchemas } from '../registry/missing-schemas.ts';
+import { RejectedRows, textColumns } from '../registry/rejected-rows.ts';
+import type { DecodeCounts, DecodeFault, ValueDecoder } from '../value-decoder.ts';
+import { AvroFault, AvroInput } from './avro-input.ts';
+import { type AvroSchema, AvroSchemaFault } from './avro-schema.ts';
+import { schemaFingerprint } from './canonical-form.ts';
+import { checkDefaults } from './default-bytes.ts';
 import { FaultOp, type Op } from './op.ts';
 import { PlanCompiler } from './plan-compiler.ts';
 import { parseAvroSchema } from './schema-parser.ts';

@@ -6,7 +6,7 @@ import type { PartitionValue } from '../../core/data-file.ts';
 import { isPrimitive, type NestedField, type PrimitiveType } from '../../core/schema.ts';
 import { decimalToFixed, singleValueFromJson } from '../../core/single-value.ts';
 import { SluiceError } from '../../errors.ts';
-import { appendText } from './append-bytes.ts';
+import { appendText } from '../append-bytes.ts';
 import type { AvroInput } from './avro-input.ts';
 import { FaultOp, NullOp, type Op } from './op.ts';
 

@@ -1,6 +1,6 @@
 import type { BytesColumn } from '../../columns/bytes-column.ts';
 import type { FixedColumn } from '../../columns/fixed-column.ts';
-import { placeBytes } from './append-bytes.ts';
+import { placeBytes } from '../append-bytes.ts';
 import type { AvroInput } from './avro-input.ts';
 
 /** Up to so many bytes a loop over words is quicker than the native copy with the view that it needs. */

@@ -1,10 +1,10 @@
 import type { BytesColumn } from '../../columns/bytes-column.ts';
+import { columnBytes } from '../../columns/column-bytes.ts';
 import type { TypedColumn } from '../../columns/create-column.ts';
 import type { BytesVector } from '../../columns/vector.ts';
 import { isPrimitive, type NestedField } from '../../core/schema.ts';
 import type { CsvFormat } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
-import { columnBytes } from '../json/column-bytes.ts';
 import { compileObject, createColumns } from '../json/compile-plan.ts';
 import type { FieldPlan } from '../json/field-plan.ts';
 import { JsonFault } from '../json/json-fault.ts';

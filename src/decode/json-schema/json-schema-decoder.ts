@@ -2,13 +2,7 @@ import type { TypedColumn } from '../../columns/create-column.ts';
 import type { BytesVector } from '../../columns/vector.ts';
 import type { NestedField } from '../../core/schema.ts';
 import type { JsonSchemaFormat, RegisteredSchema } from '../../core/value-format.ts';
-import {
-  CONFLUENT_FRAME,
-  confluentFault,
-  type FrameFault,
-  hasConfluentFrame,
-  schemaIdAt,
-} from '../avro/frame.ts';
+import { CONFLUENT_FRAME, confluentFault, type FrameFault, hasConfluentFrame, schemaIdAt } from '../frame.ts';
 import { createJsonDecoder, type DocumentFrame } from '../json/json-decoder.ts';
 import { MissingSchemas } from '../registry/missing-schemas.ts';
 import type { DecodeCounts, DecodeFault, ValueDecoder } from '../value-decoder.ts';

@@ -1,4 +1,5 @@
 import type { BytesColumn } from '../../columns/bytes-column.ts';
+import { columnBytes } from '../../columns/column-bytes.ts';
 import type { TypedColumn } from '../../columns/create-column.ts';
 import type { BytesVector } from '../../columns/vector.ts';
 import type { NestedField } from '../../core/schema.ts';
@@ -6,7 +7,6 @@ import type { JsonFormat } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
 import type { ReasonCode } from '../reasons.ts';
 import type { DecodeCounts, DecodeFault, ValueDecoder } from '../value-decoder.ts';
-import { columnBytes } from './column-bytes.ts';
 import { compileObject, createColumns } from './compile-plan.ts';
 import type { ObjectPlan } from './field-plan.ts';
 import { JsonFault } from './json-fault.ts';

@@ -1,4 +1,4 @@
-import type { FrameFault } from '../avro/frame.ts';
+import type { FrameFault } from '../frame.ts';
 
 /** Messages nested in messages that the indexes may go down. */
 const MAX_INDEXES = 100;

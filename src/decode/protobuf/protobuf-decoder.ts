@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import type { BytesColumn } from '../../columns/bytes-column.ts';
+import { columnBytes } from '../../columns/column-bytes.ts';
 import { createColumn, type TypedColumn } from '../../columns/create-column.ts';
 import { StructColumn } from '../../columns/struct-column.ts';
 import type { BytesVector } from '../../columns/vector.ts';
 import type { NestedField } from '../../core/schema.ts';
 import type { ProtobufFormat, RegisteredSchema } from '../../core/value-format.ts';
-import { columnBytes } from '../avro/column-bytes.ts';
-import { CONFLUENT_FRAME, confluentFault, hasConfluentFrame, schemaIdAt } from '../avro/frame.ts';
+import { CONFLUENT_FRAME, confluentFault, hasConfluentFrame, schemaIdAt } from '../frame.ts';
 import type { ReasonCode } from '../reasons.ts';
 import { MissingSchemas } from '../registry/missing-schemas.ts';
 import { RejectedRows, textColumns } from '../registry/rejected-rows.ts';

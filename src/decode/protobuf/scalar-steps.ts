@@ -6,7 +6,7 @@ import type { BytesColumn } from '../../columns/bytes-column.ts';
 import type { FixedColumn } from '../../columns/fixed-column.ts';
 import type { Float32Column } from '../../columns/float32-column.ts';
 import type { Float64Column } from '../../columns/float64-column.ts';
-import { appendBinary, appendFixed, appendText } from '../avro/append-bytes.ts';
+import { appendBinary, appendFixed, appendText } from '../append-bytes.ts';
 import { firstInvalidUtf8 } from '../utf8.ts';
 import type { ProtoInput } from './proto-input.ts';
 import type { ProtoEnum } from './proto-schema.ts';

@@ -1,6 +1,6 @@
 import type { BytesVector } from '../../columns/vector.ts';
 import { SluiceError } from '../../errors.ts';
-import { hasConfluentFrame, schemaIdAt } from '../avro/frame.ts';
+import { hasConfluentFrame, schemaIdAt } from '../frame.ts';
 
 /** Which schemas a block needs that a decoder does not have, and which the registry does not know. */
 export class MissingSchemas {

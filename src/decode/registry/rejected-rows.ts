@@ -4,7 +4,7 @@ import type { StructColumn } from '../../columns/struct-column.ts';
 import type { IcebergType, NestedField } from '../../core/schema.ts';
 import type { DecodeMode } from '../../core/value-format.ts';
 import { SluiceError } from '../../errors.ts';
-import { appendBinary, appendText } from '../avro/append-bytes.ts';
+import { appendBinary, appendText } from '../append-bytes.ts';
 import type { DecodeFault } from '../value-decoder.ts';
 
 /**

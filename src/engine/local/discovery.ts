@@ -1,7 +1,7 @@
 import type { BytesVector } from '../../columns/vector.ts';
 import { type ColumnSteps, columnOfPath } from '../../core/column-path.ts';
 import type { StructType } from '../../core/schema.ts';
-import { hasConfluentFrame, schemaIdAt } from '../../decode/avro/frame.ts';
+import { hasConfluentFrame, schemaIdAt } from '../../decode/frame.ts';
 import { SchemaInference } from '../../decode/infer/schema-inference.ts';
 import { WiderNumbers } from '../../decode/infer/wider-numbers.ts';
 import type { ReasonCode } from '../../decode/reasons.ts';

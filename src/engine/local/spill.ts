@@ -1,4 +1,5 @@
-import { columnBytes, copyRow, emptyLike } from '../../columns/copy-row.ts';
+import { columnBytes } from '../../columns/column-bytes.ts';
+import { copyRow, emptyLike } from '../../columns/copy-row.ts';
 import { copyRows } from '../../columns/copy-rows.ts';
 import type { TypedColumn } from '../../columns/create-column.ts';
 import type { GrowingColumn } from '../../columns/growing-column.ts';

@@ -1,7 +1,7 @@
 import type { TableRule } from '../../config/pipeline-config.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Log } from '../host.ts';
-import { DryCatalog } from './dry-catalog.ts';
+import { TrialCatalog } from '../trial-catalog.ts';
 import { QuarantineTable, type RecordFilter } from './quarantine-table.ts';
 import { RecordSet } from './record-set.ts';
 import { type FinishedRequeue, settleOthers } from './requeue-claim.ts';
@@ -30,12 +30,12 @@ export async function previewRequeue(
   const requeued = new RequeuedTable(host.catalog, host.io, requeuedNameOf(quarantineName));
   await requeued.refresh();
   const { unfinished, busy } = await lookAtOthers(host, quarantineName);
-  const dry = new DryCatalog(
-    host.catalog,
-    () => host.now(),
-    () => host.randomUuid(),
-  );
-  const topics = new TopicIntakes(host, quarantineName, dry, SILENT);
+  const trial = new TrialCatalog(host.catalog, {
+    now: () => host.now(),
+    randomUuid: () => host.randomUuid(),
+    locationOf: ({ namespace, name }) => `memory://preview/${[...namespace, name].join('.')}`,
+  });
+  const topics = new TopicIntakes(host, quarantineName, trial, SILENT);
   if (followsRecords(host.config.tables)) {
     await new RequeuePass(host, quarantine, requeued, topics, new RequeueTally(), null).run({
       filter,

@@ -1,4 +1,4 @@
-import type { ReasonCode } from '../reasons.ts';
+import type { ReasonCode } from './reasons.ts';
 
 /** Bytes of the frame of the Confluent wire format: the magic byte 0 and a schema id, big-endian. */
 export const CONFLUENT_FRAME = 5;

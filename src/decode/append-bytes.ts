@@ -1,5 +1,5 @@
-import type { BytesColumn } from '../../columns/bytes-column.ts';
-import type { FixedColumn } from '../../columns/fixed-column.ts';
+import type { BytesColumn } from '../columns/bytes-column.ts';
+import type { FixedColumn } from '../columns/fixed-column.ts';
 
 /** Up to so many bytes a loop is quicker than the native copy with the view that it needs. */
 const LOOP_BYTES = 48;
